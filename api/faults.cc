@@ -75,9 +75,8 @@ void Faults::plan(const std::string& yaml) {
   guarded([&] {
     check_fresh(part_->points(), part_->has_machines);
     auto plan = std::make_shared<fb::fault::Plan>(fb::or_throw(fb::fault::parse_plan(yaml, "plan")));
-    part_->install([plan, seed = part_->world->seed()](const fb::fault::Place& place) {
-      return fb::fault::generate(*plan, seed, {place}).decisions;
-    });
+    part_->install(
+        [plan, seed = part_->world->seed()](const fb::fault::Place& place) { return fb::fault::generate(*plan, seed, {place}).decisions; });
   });
 }
 

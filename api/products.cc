@@ -58,8 +58,8 @@ struct Subsystem::Part {
     fb::transport::ControllerFabricOptions options;
     options.port = kPort;
     add_port(1);
-    listeners.push_back(fb::or_throw(
-        fb::transport::RdmaControllerFabric::start(world, *machine->device, options, target->acceptor(1), hooks.get())));
+    listeners.push_back(
+        fb::or_throw(fb::transport::RdmaControllerFabric::start(world, *machine->device, options, target->acceptor(1), hooks.get())));
     target->set_listener(1, *listeners.back());
     add_port(2);
     listeners.push_back(fb::or_throw(
@@ -83,8 +83,8 @@ Subsystem World::add_subsystem(const SubsystemOptions& options) {
     made->machine = part_->make_machine(options.name, made->deviations.soft_hooks());
     made->hooks = made->deviations.subsystem_hooks();
     if (part_->faults.points() != nullptr) {
-      made->hooks = std::make_unique<fb::faults::FaultySubsystem>(*part_->world, *part_->faults.points(), options.name,
-                                                                  std::move(made->hooks));
+      made->hooks =
+          std::make_unique<fb::faults::FaultySubsystem>(*part_->world, *part_->faults.points(), options.name, std::move(made->hooks));
     }
     made->target = std::make_unique<fb::subsystem::Target>(*part_->world, made->hooks.get());
     fb::subsystem::SubsystemOptions chosen;
@@ -165,7 +165,7 @@ Host World::add_host(const HostOptions& options) {
       tcp.header_digest = options.header_digest;
       tcp.data_digest = options.data_digest;
       made->fabric = std::make_unique<fb::transport::TcpHostFabric>(*part_->world, made->machine->host, made->machine->address, tcp,
-                                                                      made->hooks.get());
+                                                                    made->hooks.get());
     }
     fb::host::HostOptions chosen;
     chosen.hooks = made->hooks.get();
@@ -215,9 +215,7 @@ std::string Association::state() const { return std::string(fb::host::name_of(pa
 bool Association::live() const { return part_->controller->state() == fb::host::ControllerState::live; }
 std::uint16_t Association::cntlid() const { return part_->controller->facts().cntlid; }
 
-Bytes Association::identify() const {
-  return part_->controller->facts().identify;
-}
+Bytes Association::identify() const { return part_->controller->facts().identify; }
 
 std::vector<std::uint32_t> Association::namespaces() const {
   std::vector<std::uint32_t> all;

@@ -12,8 +12,7 @@ class AssertionFailure : public std::logic_error {
   using std::logic_error::logic_error;
 };
 
-[[noreturn]] void assertion_failed(const char* expression, const char* file, int line,
-                                   const char* why);
+[[noreturn]] void assertion_failed(const char* expression, const char* file, int line, const char* why);
 
 }  // namespace fb
 

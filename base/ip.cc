@@ -75,9 +75,8 @@ std::string to_string(const IpAddress& address) {
 }
 
 std::string to_string(const Endpoint& endpoint) {
-  return endpoint.address.is_v4()
-             ? fmt::format("{}:{}", to_string(endpoint.address), endpoint.port)
-             : fmt::format("[{}]:{}", to_string(endpoint.address), endpoint.port);
+  return endpoint.address.is_v4() ? fmt::format("{}:{}", to_string(endpoint.address), endpoint.port)
+                                  : fmt::format("[{}]:{}", to_string(endpoint.address), endpoint.port);
 }
 
 }  // namespace fb

@@ -30,9 +30,7 @@ class IpAddress {
   /// "192.0.2.1", "fd00::1" or "fe80::1%eth0" (see ip_scope.h), also in square brackets.
   static std::optional<IpAddress> parse(std::string_view text);
 
-  constexpr bool is_v4() const {
-    return load_le<std::uint64_t>(&bytes_[0]) == 0 && load_le<std::uint32_t>(&bytes_[8]) == 0xFFFF0000;
-  }
+  constexpr bool is_v4() const { return load_le<std::uint64_t>(&bytes_[0]) == 0 && load_le<std::uint32_t>(&bytes_[8]) == 0xFFFF0000; }
   /// The 16 bytes of the GID / IPv6 form.
   constexpr const std::array<std::uint8_t, 16>& bytes() const { return bytes_; }
 

@@ -60,14 +60,10 @@ class Rng {
   }
 
   /// Uniform in [low, high], both included.
-  constexpr std::uint64_t between(std::uint64_t low, std::uint64_t high) {
-    return low + below(high - low + 1);
-  }
+  constexpr std::uint64_t between(std::uint64_t low, std::uint64_t high) { return low + below(high - low + 1); }
 
   /// True in `numerator` of `denominator` draws.
-  constexpr bool chance(std::uint64_t numerator, std::uint64_t denominator) {
-    return below(denominator) < numerator;
-  }
+  constexpr bool chance(std::uint64_t numerator, std::uint64_t denominator) { return below(denominator) < numerator; }
 
   void fill(MutableBytes bytes) {
     for (auto& byte : bytes) byte = static_cast<std::uint8_t>(next() >> 56);

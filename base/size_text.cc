@@ -5,9 +5,7 @@
 namespace fb {
 
 Result<std::uint64_t> parse_size(std::string_view text) {
-  const auto wrong = [&] {
-    return Failure{Problem{"'" + std::string(text) + "' is no size; sizes look like 512, 4K, 64M, 1G, 2T"}};
-  };
+  const auto wrong = [&] { return Failure{Problem{"'" + std::string(text) + "' is no size; sizes look like 512, 4K, 64M, 1G, 2T"}}; };
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc()) return wrong();

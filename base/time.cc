@@ -16,8 +16,7 @@ std::string to_string(Duration duration) {
   if (magnitude < 1'000'000'000) {
     return fmt::format("{}{}.{:03} ms", sign, magnitude / 1'000'000, magnitude / 1'000 % 1'000);
   }
-  return fmt::format("{}{}.{:03} s", sign, magnitude / 1'000'000'000,
-                     magnitude / 1'000'000 % 1'000);
+  return fmt::format("{}{}.{:03} s", sign, magnitude / 1'000'000'000, magnitude / 1'000'000 % 1'000);
 }
 
 std::string to_string(Instant instant) {

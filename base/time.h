@@ -45,8 +45,7 @@ class Instant {
   /// Saturates at never(), so that "now + forever" is never.
   constexpr Instant operator+(Duration d) const {
     const std::int64_t room = std::numeric_limits<std::int64_t>::max() - d.count_ns();
-    return Instant{d.count_ns() > 0 && ns_ > room ? std::numeric_limits<std::int64_t>::max()
-                                                  : ns_ + d.count_ns()};
+    return Instant{d.count_ns() > 0 && ns_ > room ? std::numeric_limits<std::int64_t>::max() : ns_ + d.count_ns()};
   }
 
  private:
@@ -55,18 +54,10 @@ class Instant {
 };
 
 namespace literals {
-constexpr Duration operator""_ns(unsigned long long n) {
-  return Duration::ns(static_cast<std::int64_t>(n));
-}
-constexpr Duration operator""_us(unsigned long long n) {
-  return Duration::us(static_cast<std::int64_t>(n));
-}
-constexpr Duration operator""_ms(unsigned long long n) {
-  return Duration::ms(static_cast<std::int64_t>(n));
-}
-constexpr Duration operator""_s(unsigned long long n) {
-  return Duration::s(static_cast<std::int64_t>(n));
-}
+constexpr Duration operator""_ns(unsigned long long n) { return Duration::ns(static_cast<std::int64_t>(n)); }
+constexpr Duration operator""_us(unsigned long long n) { return Duration::us(static_cast<std::int64_t>(n)); }
+constexpr Duration operator""_ms(unsigned long long n) { return Duration::ms(static_cast<std::int64_t>(n)); }
+constexpr Duration operator""_s(unsigned long long n) { return Duration::s(static_cast<std::int64_t>(n)); }
 }  // namespace literals
 
 /// "1.500 ms", "2 s", "never": the shortest unit that reads well.

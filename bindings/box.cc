@@ -19,8 +19,7 @@ class Box::Running {
  public:
   explicit Running(Box& box) : box_(box) {
     box_.check();
-    if (box_.running_)
-      throw BusyError("the world cannot be run from inside a callback: start what you want, and wait outside");
+    if (box_.running_) throw BusyError("the world cannot be run from inside a callback: start what you want, and wait outside");
     box_.running_ = true;
     box_.runner_ = std::this_thread::get_id();
   }
@@ -60,8 +59,7 @@ void Box::change(std::function<void()> what) {
   changes_->add(std::move(what));
 }
 
-Box::Box(std::uint64_t seed, bool real, bool busy_poll)
-    : world_(real ? World::make_real(seed, busy_poll) : World::make_virtual(seed)) {}
+Box::Box(std::uint64_t seed, bool real, bool busy_poll) : world_(real ? World::make_real(seed, busy_poll) : World::make_virtual(seed)) {}
 
 World& Box::look() {
   if (world_ == nullptr || closing_) throw ClosedError("the world is closed");

@@ -34,8 +34,8 @@ CampaignOptions options_of(const std::string& workload, const py::object& plan, 
 }
 
 py::tuple as_tuple(const SeedOutcome& outcome) {
-  return py::make_tuple(outcome.seed, std::string(name_of(outcome.verdict)), outcome.signature, outcome.text,
-                        outcome.digest, outcome.strikes);
+  return py::make_tuple(outcome.seed, std::string(name_of(outcome.verdict)), outcome.signature, outcome.text, outcome.digest,
+                        outcome.strikes);
 }
 
 /// Outcomes in the order of their seeds, as a whole.
@@ -45,12 +45,9 @@ class Fold {
   void take(const py::tuple& outcome) {
     SeedOutcome one;
     one.seed = outcome[0].cast<std::uint64_t>();
-    if (one.seed != state_.next)
-      throw py::value_error(fmt::format("seed {} is wanted next, not {}", state_.next, one.seed));
+    if (one.seed != state_.next) throw py::value_error(fmt::format("seed {} is wanted next, not {}", state_.next, one.seed));
     const auto verdict = outcome[1].cast<std::string>();
-    one.verdict = verdict == "pass"   ? WorldVerdict::pass
-                  : verdict == "fail" ? WorldVerdict::fail
-                                      : WorldVerdict::inconclusive;
+    one.verdict = verdict == "pass" ? WorldVerdict::pass : verdict == "fail" ? WorldVerdict::fail : WorldVerdict::inconclusive;
     one.signature = outcome[2].cast<std::string>();
     one.text = outcome[3].cast<std::string>();
     one.digest = outcome[4].cast<std::uint64_t>();
@@ -84,12 +81,9 @@ class Fold {
 }  // namespace
 
 void bind_campaign(py::module_& m) {
-  py::class_<Fold>(m, "CampaignFold")
-      .def(py::init<std::uint64_t>())
-      .def("take", &Fold::take)
-      .def("result", &Fold::result);
-  m.def("run_seeds", [](const std::string& workload, const py::object& plan, std::uint64_t first, std::uint64_t count,
-                        std::uint64_t steps, const std::vector<std::string>& deviations, bool twice, unsigned jobs) {
+  py::class_<Fold>(m, "CampaignFold").def(py::init<std::uint64_t>()).def("take", &Fold::take).def("result", &Fold::result);
+  m.def("run_seeds", [](const std::string& workload, const py::object& plan, std::uint64_t first, std::uint64_t count, std::uint64_t steps,
+                        const std::vector<std::string>& deviations, bool twice, unsigned jobs) {
     CampaignOptions options = options_of(workload, plan, steps, deviations, twice);
     Interrupter interrupter;
     options.interrupter = &interrupter;
@@ -102,28 +96,26 @@ void bind_campaign(py::module_& m) {
     for (const SeedOutcome& outcome : outcomes) all.append(as_tuple(outcome));
     return all;
   });
-  m.def("look_for_canaries",
-        [](const std::string& workload, const py::object& plan, std::uint64_t steps, std::uint64_t first) {
-          CampaignOptions options = options_of(workload, plan, steps, {}, false);
-          options.seeds.first = first;
-          Interrupter interrupter;
-          options.interrupter = &interrupter;
-          return run_interruptibly(interrupter, [&] { return look_for_canaries(options); });
-        });
-  m.def("replay_file", [](const std::string& workload, const py::object& plan, std::uint64_t steps,
-                          const std::vector<std::string>& deviations, std::uint64_t seed, const std::string& signature,
-                          std::uint64_t digest) {
-    const CampaignOptions options = options_of(workload, plan, steps, deviations, false);
-    CampaignFailure failure;
-    failure.seed = seed;
-    failure.signature = signature;
-    failure.digest = digest;
-    return to_json(replay_of(options, failure));
+  m.def("look_for_canaries", [](const std::string& workload, const py::object& plan, std::uint64_t steps, std::uint64_t first) {
+    CampaignOptions options = options_of(workload, plan, steps, {}, false);
+    options.seeds.first = first;
+    Interrupter interrupter;
+    options.interrupter = &interrupter;
+    return run_interruptibly(interrupter, [&] { return look_for_canaries(options); });
   });
+  m.def("replay_file",
+        [](const std::string& workload, const py::object& plan, std::uint64_t steps, const std::vector<std::string>& deviations,
+           std::uint64_t seed, const std::string& signature, std::uint64_t digest) {
+          const CampaignOptions options = options_of(workload, plan, steps, deviations, false);
+          CampaignFailure failure;
+          failure.seed = seed;
+          failure.signature = signature;
+          failure.digest = digest;
+          return to_json(replay_of(options, failure));
+        });
   m.def("workloads", [] {
     py::list all;
-    for (const WorkloadFacts& facts : workloads())
-      all.append(py::make_tuple(std::string(facts.name), std::string(facts.what)));
+    for (const WorkloadFacts& facts : workloads()) all.append(py::make_tuple(std::string(facts.name), std::string(facts.what)));
     return all;
   });
   m.def("shrink", [](const std::string& text, double seconds_max) {

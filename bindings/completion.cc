@@ -50,8 +50,7 @@ void bind_completion(py::module_& m) {
   py::class_<Completion>(m, "Completion", "The answer to a command; true when it is there and says Success.")
       .def_readonly("answered", &Completion::answered, "False: the connection ended first.")
       .def_readonly("end", &Completion::end, "Why the connection ended first; empty when the command was answered.")
-      .def_readonly("at", &Completion::at,
-                    "When it came: seconds of the world's time. 0 where the host keeps no time of it.")
+      .def_readonly("at", &Completion::at, "When it came: seconds of the world's time. 0 where the host keeps no time of it.")
       .def_readonly("invalidated", &Completion::invalidated, "RDMA: the key that came invalidated with it.")
       .def_property_readonly("status", &Completion::status, "Its status.")
       .def_property_readonly(
@@ -65,19 +64,15 @@ void bind_completion(py::module_& m) {
       .def_property_readonly(
           "dw0", [](const Completion& c) { return c.cqe.get(nvme::cqe::dw0); }, "What the command itself says, Dword 0.")
       .def_property_readonly(
-          "value",
-          [](const Completion& c) {
-            return std::uint64_t{c.cqe.get(nvme::cqe::dw1)} << 32 | c.cqe.get(nvme::cqe::dw0);
-          },
+          "value", [](const Completion& c) { return std::uint64_t{c.cqe.get(nvme::cqe::dw1)} << 32 | c.cqe.get(nvme::cqe::dw0); },
           "Dword 0 with Dword 1 above it: the value of a property.")
       .def_property_readonly(
-          "data", [](const Completion& c) { return to_python(c.data); },
-          "The command's buffer afterwards: what came with the answer.")
+          "data", [](const Completion& c) { return to_python(c.data); }, "The command's buffer afterwards: what came with the answer.")
       .def_property_readonly(
           "cqe", [](const Completion& c) { return record_object("Cqe", c.cqe); }, "The completion queue entry.")
       .def(
-          "as_record", [](const Completion& c, const py::object& type) { return type(to_python(c.data)); },
-          py::arg("type"), "The data as a structure: ``answer.as_record(wire.SmartLog)``.")
+          "as_record", [](const Completion& c, const py::object& type) { return type(to_python(c.data)); }, py::arg("type"),
+          "The data as a structure: ``answer.as_record(wire.SmartLog)``.")
       .def(
           "check",
           [](py::object self, const std::string& what) {
@@ -86,8 +81,7 @@ void bind_completion(py::module_& m) {
             check_status(answer.status(), what.empty() ? "command" : what);
             return self;
           },
-          py::arg("what") = "",
-          "Itself when it is Success; CommandError or ConnectionLost that names `what` otherwise.")
+          py::arg("what") = "", "Itself when it is Success; CommandError or ConnectionLost that names `what` otherwise.")
       .def("__bool__", [](const Completion& c) { return c.answered && c.status().ok(); })
       .def("__repr__", &represent);
 }

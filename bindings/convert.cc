@@ -64,21 +64,18 @@ Bytes bytes_of(const py::handle& value, std::string_view field) {
 namespace {
 
 Duration in_range(double seconds, std::string_view field) {
-  if (!(seconds >= 0) || seconds > 9e9)
-    throw py::value_error(fmt::format("{}: {} s is outside 0 to 9e9 s", field, seconds));
+  if (!(seconds >= 0) || seconds > 9e9) throw py::value_error(fmt::format("{}: {} s is outside 0 to 9e9 s", field, seconds));
   return Duration::ns(std::llround(seconds * 1e9));
 }
 
 Duration parse_duration(std::string_view text, std::string_view field) {
-  const auto wrong =
-      py::value_error(fmt::format("{}: '{}' is no time; write 2.5, '250 us', '10ms' or '2 s'", field, text));
+  const auto wrong = py::value_error(fmt::format("{}: '{}' is no time; write 2.5, '250 us', '10ms' or '2 s'", field, text));
   double number = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
   if (read.ec != std::errc{}) throw wrong;
   std::string_view unit(read.ptr, static_cast<std::size_t>(text.data() + text.size() - read.ptr));
   while (!unit.empty() && unit.front() == ' ') unit.remove_prefix(1);
-  constexpr std::pair<std::string_view, double> kUnits[] = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3},
-                                                            {"s", 1},     {"min", 60},  {"h", 3600}};
+  constexpr std::pair<std::string_view, double> kUnits[] = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"min", 60}, {"h", 3600}};
   for (const auto& [name, factor] : kUnits) {
     if (unit == name) return in_range(number * factor, field);
   }
@@ -94,8 +91,7 @@ Duration duration_of(const py::handle& value, std::string_view field) {
   }
   if (PyFloat_Check(value.ptr()) != 0) return in_range(PyFloat_AS_DOUBLE(value.ptr()), field);
   if (py::hasattr(value, "total_seconds")) return in_range(value.attr("total_seconds")().cast<double>(), field);
-  throw py::type_error(
-      fmt::format("{}: a time is wanted (seconds, '10 ms' or a timedelta), not {}", field, type_name(value)));
+  throw py::type_error(fmt::format("{}: a time is wanted (seconds, '10 ms' or a timedelta), not {}", field, type_name(value)));
 }
 
 std::optional<Duration> optional_duration(const py::handle& value, std::string_view field) {

@@ -25,6 +25,7 @@
 
 namespace fb::python {
 
+// clang-format off
 py::dict enum_tables() {
   py::dict all;
 #define FB_BEGIN(name, type)      \
@@ -265,5 +266,6 @@ py::dict enum_tables() {
 #undef FB_END
   return all;
 }
+// clang-format on
 
 }  // namespace fb::python

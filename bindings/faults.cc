@@ -69,9 +69,8 @@ void bind_faults(py::module_& m) {
     return all;
   });
   // Reads a plan, and says it again in its usual form; the Problem names what is wrong.
-  m.def("plan_yaml", [](const std::string& text, const std::string& source) {
-    return fault::to_yaml(or_throw(fault::parse_plan(text, source)));
-  });
+  m.def("plan_yaml",
+        [](const std::string& text, const std::string& source) { return fault::to_yaml(or_throw(fault::parse_plan(text, source))); });
   m.def("standard_plan", [] { return fault::to_yaml(conformance::standard_plan()); });
   m.def("generate_schedule", [](const std::string& plan, std::uint64_t seed, const std::vector<std::string>& places) {
     std::vector<fault::Place> where;

@@ -31,8 +31,8 @@ SeenCommand seen(const subsystem::CommandContext& command) {
 }
 
 py::object bytearray_of(ByteView bytes) {
-  return py::reinterpret_steal<py::object>(PyByteArray_FromStringAndSize(reinterpret_cast<const char*>(bytes.data()),
-                                                                         static_cast<py::ssize_t>(bytes.size())));
+  return py::reinterpret_steal<py::object>(
+      PyByteArray_FromStringAndSize(reinterpret_cast<const char*>(bytes.data()), static_cast<py::ssize_t>(bytes.size())));
 }
 
 /// Python gets a copy that it may change, and the model what became of it: a view that outlives the call harms nobody.
@@ -239,8 +239,7 @@ class ScriptedSubsystem final : public Scripted<subsystem::SubsystemHooks> {
   void change(const py::object& method, const Context& command, MutableBytes data, const char* what) {
     call_back(box_, [&] { with_copy(data, what, [&](const py::object& copy) { method(seen(command), copy); }); });
   }
-  py::object refuses_, admission_, own_command_, execute_, latency_, property_read_, property_write_, data_out_,
-      data_in_, completion_;
+  py::object refuses_, admission_, own_command_, execute_, latency_, property_read_, property_write_, data_out_, data_in_, completion_;
 };
 
 class ScriptedHost final : public Scripted<host::HostHooks> {
@@ -266,8 +265,7 @@ class ScriptedHost final : public Scripted<host::HostHooks> {
 class ScriptedEndpoint final : public mi::EndpointHooks {
  public:
   using Context = mi::MessageContext;
-  ScriptedEndpoint(Box& box, py::object product, std::unique_ptr<mi::EndpointHooks> inner)
-      : box_(box), inner_(std::move(inner)) {
+  ScriptedEndpoint(Box& box, py::object product, std::unique_ptr<mi::EndpointHooks> inner) : box_(box), inner_(std::move(inner)) {
     const auto method = [&](const char* name) { return overridden(product, "EndpointProduct", name); };
     departs_ = method("departs");
     message_in_ = method("message_in");
@@ -282,9 +280,7 @@ class ScriptedEndpoint final : public mi::EndpointHooks {
     if (departs_) call_back(box_, [&] { answer = bool_of(departs_(point), "departs") || answer; });
     return answer;
   }
-  bool refuses(const Context& message, mi::Refusal& refusal) override {
-    return inner_ == nullptr || inner_->refuses(message, refusal);
-  }
+  bool refuses(const Context& message, mi::Refusal& refusal) override { return inner_ == nullptr || inner_->refuses(message, refusal); }
   bool message_in(ByteView message) override {
     bool taken = inner_ == nullptr || inner_->message_in(message);
     if (message_in_) {
@@ -361,8 +357,7 @@ std::unique_ptr<subsystem::SubsystemHooks> scripted_subsystem(Box& box, py::obje
 std::unique_ptr<host::HostHooks> scripted_host(Box& box, py::object product, std::unique_ptr<host::HostHooks> inner) {
   return std::make_unique<ScriptedHost>(box, std::move(product), std::move(inner));
 }
-std::unique_ptr<mi::EndpointHooks> scripted_endpoint(Box& box, py::object product,
-                                                     std::unique_ptr<mi::EndpointHooks> inner) {
+std::unique_ptr<mi::EndpointHooks> scripted_endpoint(Box& box, py::object product, std::unique_ptr<mi::EndpointHooks> inner) {
   return std::make_unique<ScriptedEndpoint>(box, std::move(product), std::move(inner));
 }
 

@@ -24,8 +24,7 @@ struct SeenCommand {
 std::unique_ptr<subsystem::SubsystemHooks> scripted_subsystem(Box& box, py::object product,
                                                               std::unique_ptr<subsystem::SubsystemHooks> inner);
 std::unique_ptr<host::HostHooks> scripted_host(Box& box, py::object product, std::unique_ptr<host::HostHooks> inner);
-std::unique_ptr<mi::EndpointHooks> scripted_endpoint(Box& box, py::object product,
-                                                     std::unique_ptr<mi::EndpointHooks> inner);
+std::unique_ptr<mi::EndpointHooks> scripted_endpoint(Box& box, py::object product, std::unique_ptr<mi::EndpointHooks> inner);
 
 void bind_hooks(py::module_& m);
 

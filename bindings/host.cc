@@ -29,8 +29,8 @@ host::PathPolicy policy_of(const std::string& name) {
 /// A name of its own for each host of a world, the same in every run.
 std::string nqn_of(std::string_view name) {
   const std::uint64_t a = mix64(hash_name(name)), b = mix64(a);
-  return fmt::format("nqn.2014-08.org.nvmexpress:uuid:{:08x}-{:04x}-4{:03x}-8{:03x}-{:012x}", a >> 32, a >> 16 & 0xFFFF,
-                     a & 0xFFF, b >> 48 & 0xFFF, b & 0xFFFFFFFFFFFF);
+  return fmt::format("nqn.2014-08.org.nvmexpress:uuid:{:08x}-{:04x}-4{:03x}-8{:03x}-{:012x}", a >> 32, a >> 16 & 0xFFFF, a & 0xFFF,
+                     b >> 48 & 0xFFF, b & 0xFFFFFFFFFFFF);
 }
 
 host::HostId id_of(std::string_view nqn) {
@@ -60,10 +60,8 @@ class HostSide::IoCall final : public host::Command {
   Promise<host::AdminReply> promise_;
 };
 
-Op<host::AdminReply> HostSide::send_io(host::Controller& controller, const nvme::Sqe& sqe, Bytes data,
-                                       transport::Direction direction) {
-  auto [promise, op] =
-      make_op<host::AdminReply>(world_, fmt::format("{}: I/O command {:02X}h", machine_.name(), sqe.bytes()[0]));
+Op<host::AdminReply> HostSide::send_io(host::Controller& controller, const nvme::Sqe& sqe, Bytes data, transport::Direction direction) {
+  auto [promise, op] = make_op<host::AdminReply>(world_, fmt::format("{}: I/O command {:02X}h", machine_.name(), sqe.bytes()[0]));
   calls_.push_back(std::make_unique<IoCall>(*this, std::move(data), std::move(promise)));
   IoCall& call = *calls_.back();
   call.sqe = sqe;
@@ -86,16 +84,13 @@ HostSide::HostSide(const std::shared_ptr<Box>& box, Machine& machine, const Sett
   if (transport_ == "rdma") {
     if (!settings.psks.empty()) throw py::value_error("host: TLS is of NVMe/TCP");
     if (settings.tcp.size() != 0) throw py::value_error("host: options of TCP for a host over RDMA");
-    fabric_ =
-        std::make_unique<transport::RdmaHostFabric>(world_, machine.rdma(deviations.soft_hooks()), hooks_.get());
+    fabric_ = std::make_unique<transport::RdmaHostFabric>(world_, machine.rdma(deviations.soft_hooks()), hooks_.get());
   } else {
     transport::TcpHostOptions tcp;
     set_options(tcp, settings.tcp, "host.tcp");
-    auto made =
-        std::make_unique<transport::TcpHostFabric>(world_, machine.streams(), machine.address(), tcp, hooks_.get());
+    auto made = std::make_unique<transport::TcpHostFabric>(world_, machine.streams(), machine.address(), tcp, hooks_.get());
     if (!settings.psks.empty()) {
-      tls_ = std::make_unique<TlsEnd>(machine, settings.psks, machine.name() + ".tls",
-                                      transport::ChannelSecurity::required);
+      tls_ = std::make_unique<TlsEnd>(machine, settings.psks, machine.name() + ".tls", transport::ChannelSecurity::required);
       made->set_secure_streams(tls_->side.get());
     }
     fabric_ = std::move(made);
@@ -163,8 +158,7 @@ struct HostNamespace {
 };
 
 const char* name_of_kind(host::HostError::Kind kind) {
-  constexpr const char* kNames[] = {"transport", "refused",        "command",     "timeout",
-                                    "violation", "authentication", "unsupported", "closed"};
+  constexpr const char* kNames[] = {"transport", "refused", "command", "timeout", "violation", "authentication", "unsupported", "closed"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -190,9 +184,8 @@ auto plain_result(const char*) {
   };
 }
 
-std::unique_ptr<PyOp> connect(const HeldHost& self, const std::string& address, std::uint16_t port,
-                              const std::string& nqn, const py::dict& options, const py::object& secret,
-                              const py::object& controller_secret, bool tls) {
+std::unique_ptr<PyOp> connect(const HeldHost& self, const std::string& address, std::uint16_t port, const std::string& nqn,
+                              const py::dict& options, const py::object& secret, const py::object& controller_secret, bool tls) {
   host::ConnectOptions chosen;
   chosen.tls = tls ? host::TlsUse::always : host::TlsUse::never;
   if (tls && !self->fabric().secures()) throw py::value_error("connect: TLS needs a host with keys (psks)");
@@ -203,43 +196,37 @@ std::unique_ptr<PyOp> connect(const HeldHost& self, const std::string& address, 
   if (!secret.is_none()) chosen.authentication.secret = parsed(secret);
   if (!controller_secret.is_none()) chosen.authentication.controller_secret = parsed(controller_secret);
   auto begun = nqn.empty() ? connect_to_found(*self.box, *self, std::move(chosen)) : self->host().connect(std::move(chosen));
-  return make_py_op(self.box, std::move(begun),
-                    [self](const host::Controller::Outcome& outcome) -> py::object {
-                      if (!outcome) throw_host_error(outcome.error());
-                      return py::cast(HostController{self, *outcome});
-                    });
+  return make_py_op(self.box, std::move(begun), [self](const host::Controller::Outcome& outcome) -> py::object {
+    if (!outcome) throw_host_error(outcome.error());
+    return py::cast(HostController{self, *outcome});
+  });
 }
 
 nvme::Sqe sqe_of(const py::handle& command) {
   const Bytes bytes = record_bytes(command, "command");
-  if (bytes.size() != nvme::kSqeSize)
-    throw py::value_error(fmt::format("command: {} bytes, an entry has 64", bytes.size()));
+  if (bytes.size() != nvme::kSqeSize) throw py::value_error(fmt::format("command: {} bytes, an entry has 64", bytes.size()));
   return nvme::Sqe{bytes};
 }
 
 /// An admin or an I/O command with data, or room for some.
 template <class Send>
 std::unique_ptr<PyOp> command_op(const HostController& self, const py::object& data, std::size_t room, Send&& send) {
-  if (!data.is_none() && room != 0)
-    throw py::value_error("command: data goes there, or room for what comes back, not both");
+  if (!data.is_none() && room != 0) throw py::value_error("command: data goes there, or room for what comes back, not both");
   if (room > (1u << 30)) throw py::value_error(fmt::format("room: {} is outside 0 to {}", room, 1u << 30));
   auto op = !data.is_none() ? send(record_bytes(data, "data"), transport::Direction::to_controller)
             : room != 0     ? send(Bytes(room), transport::Direction::from_controller)
                             : send(Bytes{}, transport::Direction::none);
-  return make_py_op(self.host.box, std::move(op),
-                    [](const host::AdminReply& reply) { return py::cast(completion_of(reply)); });
+  return make_py_op(self.host.box, std::move(op), [](const host::AdminReply& reply) { return py::cast(completion_of(reply)); });
 }
 
-std::unique_ptr<PyOp> io(const HostController& self, const py::object& command, const py::object& data,
-                         std::size_t room) {
+std::unique_ptr<PyOp> io(const HostController& self, const py::object& command, const py::object& data, std::size_t room) {
   const nvme::Sqe sqe = sqe_of(command);
   return command_op(self, data, room, [&](Bytes bytes, transport::Direction direction) {
     return self.host->send_io(*self, sqe, std::move(bytes), direction);
   });
 }
 
-std::unique_ptr<PyOp> admin(const HostController& self, const py::object& command, const py::object& data,
-                            std::size_t room) {
+std::unique_ptr<PyOp> admin(const HostController& self, const py::object& command, const py::object& data, std::size_t room) {
   const nvme::Sqe sqe = sqe_of(command);
   return command_op(self, data, room, [&](const Bytes& bytes, transport::Direction direction) {
     if (direction == transport::Direction::to_controller) return self->admin(sqe, ByteView(bytes));
@@ -283,8 +270,7 @@ std::unique_ptr<PyOp> read(const HostNamespace& self, const py::object& first, c
   check_blocks(blocks);
   if (blocks > (std::uint64_t{1} << 34) / block) throw py::value_error("blocks: more than 16 GiB at once");
   // Nobody else sees the new object before it is filled.
-  py::object made =
-      py::reinterpret_steal<py::object>(PyBytes_FromStringAndSize(nullptr, static_cast<py::ssize_t>(blocks * block)));
+  py::object made = py::reinterpret_steal<py::object>(PyBytes_FromStringAndSize(nullptr, static_cast<py::ssize_t>(blocks * block)));
   if (!made) throw py::error_already_set();
   auto* const memory = reinterpret_cast<std::uint8_t*>(PyBytes_AS_STRING(made.ptr()));
   Op<nvme::Status> op = self->read(lba, {memory, blocks * block});
@@ -298,8 +284,7 @@ std::unique_ptr<PyOp> read(const HostNamespace& self, const py::object& first, c
 
 /// Data on its way to the controller. Where the host writes tags into it, it is a copy.
 using SendsData = Op<nvme::Status> (host::Namespace::*)(std::uint64_t, MutableBytes);
-std::unique_ptr<PyOp> send(const HostNamespace& self, std::uint64_t lba, const py::object& data, const char* verb,
-                           SendsData call) {
+std::unique_ptr<PyOp> send(const HostNamespace& self, std::uint64_t lba, const py::object& data, const char* verb, SendsData call) {
   host::Namespace& space = *self.operator->();
   const std::uint32_t block = space.block_bytes();
   const std::string what = place(verb, self, lba);
@@ -318,15 +303,13 @@ std::unique_ptr<PyOp> send(const HostNamespace& self, std::uint64_t lba, const p
   return io_op(self, std::move(op), what);
 }
 
-std::unique_ptr<PyOp> compare_and_write(const HostNamespace& self, std::uint64_t lba, const py::object& expected,
-                                        const py::object& data) {
+std::unique_ptr<PyOp> compare_and_write(const HostNamespace& self, std::uint64_t lba, const py::object& expected, const py::object& data) {
   auto both = std::make_shared<std::pair<Bytes, Bytes>>(bytes_of(expected, "expected"), bytes_of(data, "data"));
   if (both->first.size() != both->second.size()) throw py::value_error("data: as long as what is expected");
   auto op = self->compare_and_write(lba, both->first, both->second);
   keep_until_settled(op, both);
   return make_py_op(self.host.box, std::move(op),
-                    [what = place("compare and write", self, lba)](
-                        const std::pair<nvme::Status, nvme::Status>& status) -> py::object {
+                    [what = place("compare and write", self, lba)](const std::pair<nvme::Status, nvme::Status>& status) -> py::object {
                       check_status(status.first, what + " (compare)");
                       check_status(status.second, what + " (write)");
                       return py::none();
@@ -337,11 +320,10 @@ std::unique_ptr<PyOp> append(const HostNamespace& self, std::uint64_t start, con
   auto copy = std::make_shared<Bytes>(bytes_of(data, "data"));
   auto op = self->zone_append(start, *copy);
   keep_until_settled(op, copy);
-  return make_py_op(self.host.box, std::move(op),
-                    [what = place("zone append", self, start)](const host::ZoneAppended& done) -> py::object {
-                      check_status(done.status, what);
-                      return py::int_(done.lba);
-                    });
+  return make_py_op(self.host.box, std::move(op), [what = place("zone append", self, start)](const host::ZoneAppended& done) -> py::object {
+    check_status(done.status, what);
+    return py::int_(done.lba);
+  });
 }
 
 std::unique_ptr<PyOp> report_zones(const HostNamespace& self, std::uint64_t lba) {
@@ -365,8 +347,7 @@ py::list paths_of(const HostNamespace& self) {
   constexpr const char* kStates[] = {"optimized", "non_optimized", "change", "inaccessible", "down", "lost"};
   py::list all;
   for (const host::Path& path : self->paths().all()) {
-    all.append(py::make_tuple(py::cast(HostController{self.host, path.controller}),
-                              kStates[static_cast<std::size_t>(path.state)]));
+    all.append(py::make_tuple(py::cast(HostController{self.host, path.controller}), kStates[static_cast<std::size_t>(path.state)]));
   }
   return all;
 }
@@ -418,8 +399,7 @@ void bind_host(py::module_& m) {
       .def("discover", &discover)
       .def("shutdown",
            [](const HeldHost& self) {
-             return make_py_op(self.box, self->host().shutdown_all(),
-                               [](const bool&) -> py::object { return py::none(); });
+             return make_py_op(self.box, self->host().shutdown_all(), [](const bool&) -> py::object { return py::none(); });
            })
       .def("controllers",
            [](const HeldHost& self) {
@@ -437,23 +417,25 @@ void bind_host(py::module_& m) {
            })
       .def("next_event",
            [](const HeldHost& self) {
-             return make_py_op(self.box, self->next_event(), [self](const HostEvent& event) {
-               py::dict one;
-               one["at"] = event.at;
-               one["controller"] = py::cast(HostController{self, event.controller});
-               one["type"] = static_cast<int>(event.event.type);
-               one["info"] = event.event.info;
-               one["log_page"] = event.event.lid;
-               one["log"] = to_python(event.log);
-               return one;
-             }, false);
+             return make_py_op(
+                 self.box, self->next_event(),
+                 [self](const HostEvent& event) {
+                   py::dict one;
+                   one["at"] = event.at;
+                   one["controller"] = py::cast(HostController{self, event.controller});
+                   one["type"] = static_cast<int>(event.event.type);
+                   one["info"] = event.event.info;
+                   one["log_page"] = event.event.lid;
+                   one["log"] = to_python(event.log);
+                   return one;
+                 },
+                 false);
            })
       .def_property_readonly("events_waiting", [](const HeldHost& self) { return self->events_waiting(); });
 
   py::class_<HostController>(m, "HostController")
       .def_property_readonly("cntlid", [](const HostController& self) { return self->facts().cntlid; })
-      .def_property_readonly("state",
-                             [](const HostController& self) { return std::string(host::name_of(self->state())); })
+      .def_property_readonly("state", [](const HostController& self) { return std::string(host::name_of(self->state())); })
       .def_property_readonly("live", [](const HostController& self) { return self->live(); })
       .def_property_readonly("attempts", [](const HostController& self) { return self->attempts(); })
       .def_property_readonly("keep_alives_sent", [](const HostController& self) { return self->keep_alives_sent(); })
@@ -485,8 +467,7 @@ void bind_host(py::module_& m) {
                                }
                                return all;
                              })
-      .def("ana_state",
-           [](const HostController& self, std::uint32_t group) { return static_cast<int>(self->ana_state(group)); })
+      .def("ana_state", [](const HostController& self, std::uint32_t group) { return static_cast<int>(self->ana_state(group)); })
       .def("admin", &admin, py::arg("command"), py::arg("data") = py::none(), py::arg("room") = 0)
       .def("io", &io, py::arg("command"), py::arg("data") = py::none(), py::arg("room") = 0)
       .def("read_log",
@@ -494,16 +475,10 @@ void bind_host(py::module_& m) {
              return make_py_op(self.host.box, self->read_log(static_cast<nvme::LogPage>(page), length, lsp),
                                [](const host::AdminReply& reply) { return py::cast(completion_of(reply)); });
            })
-      .def("shutdown",
-           [](const HostController& self) {
-             return make_py_op(self.host.box, self->shutdown(), plain_result("shutdown"));
-           })
-      .def("reset",
-           [](const HostController& self) { return make_py_op(self.host.box, self->reset(), plain_result("reset")); })
+      .def("shutdown", [](const HostController& self) { return make_py_op(self.host.box, self->shutdown(), plain_result("shutdown")); })
+      .def("reset", [](const HostController& self) { return make_py_op(self.host.box, self->reset(), plain_result("reset")); })
       .def("reauthenticate",
-           [](const HostController& self) {
-             return make_py_op(self.host.box, self->reauthenticate(), plain_result("reauthenticate"));
-           })
+           [](const HostController& self) { return make_py_op(self.host.box, self->reauthenticate(), plain_result("reauthenticate")); })
       .def("disconnect",
            [](const HostController& self) {
              self->state();
@@ -512,10 +487,9 @@ void bind_host(py::module_& m) {
       .def("rescan", [](const HostController& self) { self->rescan(); })
       .def("reached",
            [](const HostController& self, const std::string& state) {
-             return make_py_op(self.host.box, self->reached(state_named(state)),
-                               [](const host::ControllerState& reached) -> py::object {
-                                 return py::str(std::string(host::name_of(reached)));
-                               });
+             return make_py_op(self.host.box, self->reached(state_named(state)), [](const host::ControllerState& reached) -> py::object {
+               return py::str(std::string(host::name_of(reached)));
+             });
            })
       .def("namespaces",
            [](const HostController& self) {
@@ -525,8 +499,7 @@ void bind_host(py::module_& m) {
              }
              return all;
            })
-      .def("__eq__",
-           [](const HostController& self, const HostController& other) { return self.controller == other.controller; })
+      .def("__eq__", [](const HostController& self, const HostController& other) { return self.controller == other.controller; })
       .def("__hash__", [](const HostController& self) { return reinterpret_cast<std::uintptr_t>(self.controller); });
 
   py::class_<HostNamespace>(m, "HostNamespace")
@@ -543,10 +516,8 @@ void bind_host(py::module_& m) {
       .def("read", &read, py::arg("lba"), py::arg("blocks") = 1, py::arg("into") = py::none())
       .def("write", [](const HostNamespace& self, std::uint64_t lba,
                        const py::object& data) { return send(self, lba, data, "write", &host::Namespace::write); })
-      .def("compare",
-           [](const HostNamespace& self, std::uint64_t lba, const py::object& data) {
-             return send(self, lba, data, "compare", &host::Namespace::compare);
-           })
+      .def("compare", [](const HostNamespace& self, std::uint64_t lba,
+                         const py::object& data) { return send(self, lba, data, "compare", &host::Namespace::compare); })
       .def("flush", [](const HostNamespace& self) { return io_op(self, self->flush(), place("flush", self, 0)); })
       .def("write_zeroes",
            [](const HostNamespace& self, std::uint64_t lba, std::uint64_t blocks) {
@@ -569,8 +540,7 @@ void bind_host(py::module_& m) {
              return io_op(self, self->deallocate(lba, blocks), place("deallocate", self, lba));
            })
       .def("copy",
-           [](const HostNamespace& self, const std::vector<std::pair<std::uint64_t, std::uint64_t>>& from,
-              std::uint64_t to) {
+           [](const HostNamespace& self, const std::vector<std::pair<std::uint64_t, std::uint64_t>>& from, std::uint64_t to) {
              std::vector<host::BlockRun> runs;
              for (const auto& [lba, blocks] : from) runs.push_back({lba, blocks});
              if (runs.empty()) throw py::value_error("copy: at least one source range");
@@ -581,20 +551,18 @@ void bind_host(py::module_& m) {
       .def("report_zones", &report_zones)
       .def("zone_send",
            [](const HostNamespace& self, std::uint8_t action, std::uint64_t start, bool all) {
-             return io_op(self, self->zone_send(static_cast<nvme::ZoneSendAction>(action), start, all),
-                          place("zone send", self, start));
+             return io_op(self, self->zone_send(static_cast<nvme::ZoneSendAction>(action), start, all), place("zone send", self, start));
            })
       .def("__eq__", [](const HostNamespace& self, const HostNamespace& other) { return self.space == other.space; })
       .def("__hash__", [](const HostNamespace& self) { return reinterpret_cast<std::uintptr_t>(self.space); });
 
-  m.def("make_host",
-        [](const std::shared_ptr<Box>& box, const Held<Machine>& machine, const std::string& transport,
-           const std::string& hostnqn, const std::string& policy, const py::dict& tcp, const py::object& product,
-           const std::vector<std::string>& deviations, const std::string& psks) {
-          box->check();
-          HostSide::Settings settings{transport, hostnqn, policy, tcp, product, deviations, psks};
-          return HeldHost{box, &box->keep(std::make_unique<HostSide>(box, *machine, settings))};
-        });
+  m.def("make_host", [](const std::shared_ptr<Box>& box, const Held<Machine>& machine, const std::string& transport,
+                        const std::string& hostnqn, const std::string& policy, const py::dict& tcp, const py::object& product,
+                        const std::vector<std::string>& deviations, const std::string& psks) {
+    box->check();
+    HostSide::Settings settings{transport, hostnqn, policy, tcp, product, deviations, psks};
+    return HeldHost{box, &box->keep(std::make_unique<HostSide>(box, *machine, settings))};
+  });
 }
 
 }  // namespace fb::python

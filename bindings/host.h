@@ -46,8 +46,7 @@ class HostSide final : private host::ControllerListener {
 
   /// Any I/O command on one of the controller's queues, without the retries of a namespace. `data` goes with it or is
   /// room.
-  Op<host::AdminReply> send_io(host::Controller& controller, const nvme::Sqe& sqe, Bytes data,
-                               transport::Direction direction);
+  Op<host::AdminReply> send_io(host::Controller& controller, const nvme::Sqe& sqe, Bytes data, transport::Direction direction);
 
   /// The next event that nobody has taken.
   Op<HostEvent> next_event();

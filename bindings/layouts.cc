@@ -69,16 +69,16 @@ LayoutInfo layout_info(std::string_view module, std::string_view name) {
 
 /// Fields of 16 bytes that count something: the wire's layouts have them as bytes, for C++ has no such number.
 void mark_counters(LayoutInfo& layout) {
-  constexpr std::string_view kNames[] = {
-      "ee",   "dur",  "duw",   "muw",    "hrc",    "hwc",    "mdie",    "neile",   "cbt",        "pwrc",       "poh",
-      "upl",  "megcap", "tegcap", "uegcap", "nvmcap", "tnvmcap", "unvmcap", "tnvmsetcap", "unvmsetcap", "maxdna"};
+  constexpr std::string_view kNames[] = {"ee",     "dur",    "duw",     "muw",     "hrc",        "hwc",        "mdie",
+                                         "neile",  "cbt",    "pwrc",    "poh",     "upl",        "megcap",     "tegcap",
+                                         "uegcap", "nvmcap", "tnvmcap", "unvmcap", "tnvmsetcap", "unvmsetcap", "maxdna"};
   if (layout.module != "nvme") return;
   for (FieldInfo& field : layout.fields) {
-    field.counter = field.width == 0 && field.size == 16 &&
-                    std::find(std::begin(kNames), std::end(kNames), field.name) != std::end(kNames);
+    field.counter = field.width == 0 && field.size == 16 && std::find(std::begin(kNames), std::end(kNames), field.name) != std::end(kNames);
   }
 }
 
+// clang-format off
 #define FB_NVME(X)                                                                                                   \
   X(ReadWriteSqe) X(DatasetManagementSqe) X(DsmRange) X(CopySqe) X(CopyRange) X(CopyWideRange) X(ReservationSqe)      \
   X(ReservationReportSqe) X(ReservationKeys) X(ReservationKey) X(ReservationStatus) X(ShortReservationStatus)         \
@@ -115,6 +115,7 @@ void mark_counters(LayoutInfo& layout) {
   X(SubsystemInfo) X(PortInfo) X(PciePortInfo) X(TwoWirePortInfo) X(ControllerInfo) X(SubsystemHealth)                \
   X(ControllerHealth) X(MessageHeader) X(MiRequest) X(MiResponse) X(AdminRequest) X(AdminResponse)                    \
   X(PrimitiveRequest) X(PrimitiveResponse) X(BasicStatus) X(BasicIdentity)
+// clang-format on
 
 }  // namespace
 

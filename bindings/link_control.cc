@@ -14,8 +14,7 @@ void LinkControl::ask(Direction& direction, net::PacketContext& packet, net::Ver
       ++verdict.duplicates;
     } else if (PyBytes_Check(said.ptr()) != 0 || PyByteArray_Check(said.ptr()) != 0) {
       const Bytes bytes = bytes_of(said, "packet");
-      if (bytes.size() > packet.payload.size())
-        throw py::value_error("packet: what a watcher returns is no longer than the packet");
+      if (bytes.size() > packet.payload.size()) throw py::value_error("packet: what a watcher returns is no longer than the packet");
       std::copy(bytes.begin(), bytes.end(), packet.payload.begin());
       verdict.cut = packet.payload.size() - bytes.size();
       verdict.corrupted = true;

@@ -58,22 +58,19 @@ class BusSide {
   }
 
   DriveSide& add_drive(Box& box, std::size_t segment, const mctp::PhysicalAddress& address, mi::DriveOptions options,
-                       const py::object& product, const py::object& target_product,
-                       const std::vector<std::string>& names) {
+                       const py::object& product, const py::object& target_product, const std::vector<std::string>& names) {
     using enum deviations::Product;
     const auto deviations = chosen_deviations(names, {endpoint, controller});
     auto side = std::make_unique<DriveSide>();
     deviations.alter(options);
     side->subsystem_hooks = deviations.subsystem_hooks();
-    if (!target_product.is_none())
-      side->subsystem_hooks = scripted_subsystem(box, target_product, std::move(side->subsystem_hooks));
+    if (!target_product.is_none()) side->subsystem_hooks = scripted_subsystem(box, target_product, std::move(side->subsystem_hooks));
     side->endpoint_hooks = deviations.endpoint_hooks();
     if (!product.is_none()) side->endpoint_hooks = scripted_endpoint(box, product, std::move(side->endpoint_hooks));
     side->mctp_hooks = deviations.mctp_hooks(deviations::Product::endpoint);
     mctp::SimpleDevice& node = network_.add_endpoint(segment, address, options.node, options.end);
     side->drive = std::make_unique<mi::Drive>(
-        world_, node, std::move(options),
-        mi::DriveHooks{side->subsystem_hooks.get(), side->endpoint_hooks.get(), side->mctp_hooks.get()});
+        world_, node, std::move(options), mi::DriveHooks{side->subsystem_hooks.get(), side->endpoint_hooks.get(), side->mctp_hooks.get()});
     drives_.push_back(std::move(side));
     return *drives_.back();
   }
@@ -92,8 +89,7 @@ class BusSide {
 /// Packets by hand, on an attachment of its own.
 struct MctpPeer {
   MctpPeer(World& world, mctp::Segment& segment, mctp::Binding& binding, mctp::Eid eid)
-      : raw(world, binding, eid,
-            [&segment, &binding](Bytes frame) { conformance::send_frame_on(segment, binding, std::move(frame)); }) {}
+      : raw(world, binding, eid, [&segment, &binding](Bytes frame) { conformance::send_frame_on(segment, binding, std::move(frame)); }) {}
   conformance::RawMctp raw;
   std::size_t taken = 0;
 };
@@ -165,11 +161,14 @@ std::unique_ptr<PyOp> record_op(const HeldRequester& self, Op<mi::Answer<T>> op,
 }
 
 std::unique_ptr<PyOp> bytes_op(const HeldRequester& self, Op<mi::Answer<Bytes>> op, const std::string& what) {
-  return make_py_op(self.box, std::move(op), [what](const mi::Answer<Bytes>& answer) -> py::object {
-    if (!answer.value) check_admin(answer.reply, what);
-    if (!answer.value) check_reply(answer.reply, what);
-    return to_python(*answer.value);
-  }, false);
+  return make_py_op(
+      self.box, std::move(op),
+      [what](const mi::Answer<Bytes>& answer) -> py::object {
+        if (!answer.value) check_admin(answer.reply, what);
+        if (!answer.value) check_reply(answer.reply, what);
+        return to_python(*answer.value);
+      },
+      false);
 }
 
 std::unique_ptr<PyOp> done_op(const HeldRequester& self, Op<mi::Reply> op, const char* what) {
@@ -181,25 +180,21 @@ std::unique_ptr<PyOp> done_op(const HeldRequester& self, Op<mi::Reply> op, const
 
 nvme::Sqe sqe_of(const py::handle& command) {
   const Bytes bytes = record_bytes(command, "command");
-  if (bytes.size() != nvme::kSqeSize)
-    throw py::value_error(fmt::format("command: {} bytes, an entry has 64", bytes.size()));
+  if (bytes.size() != nvme::kSqeSize) throw py::value_error(fmt::format("command: {} bytes, an entry has 64", bytes.size()));
   return nvme::Sqe{bytes};
 }
 
 void bind_reply(py::module_& m) {
   py::class_<MiReply>(m, "MiReply", "The answer to a management request; true when it is there and says Success.")
       .def_property_readonly(
-          "outcome", [](const MiReply& self) { return name_of_outcome(self.reply.outcome); },
-          "What came of the request.")
+          "outcome", [](const MiReply& self) { return name_of_outcome(self.reply.outcome); }, "What came of the request.")
       .def_property_readonly(
           "message", [](const MiReply& self) { return to_python(self.reply.message); },
           "The response from its header on, without its check.")
       .def_property_readonly(
-          "status_code", [](const MiReply& self) { return static_cast<int>(self.reply.status()); },
-          "NVMe-MI status: a number of MiStatus.")
+          "status_code", [](const MiReply& self) { return static_cast<int>(self.reply.status()); }, "NVMe-MI status: a number of MiStatus.")
       .def_property_readonly(
-          "status_name", [](const MiReply& self) { return std::string(mi::name_of(self.reply.status())); },
-          "The same by name.")
+          "status_name", [](const MiReply& self) { return std::string(mi::name_of(self.reply.status())); }, "The same by name.")
       .def_property_readonly(
           "ok", [](const MiReply& self) { return self.reply.ok(); }, "Answered, and with Success.")
       .def_property_readonly(
@@ -210,21 +205,16 @@ void bind_reply(py::module_& m) {
           "admin_data", [](const MiReply& self) { return to_python(self.reply.admin_data()); },
           "Response data of an Admin command through the tunnel.")
       .def_property_readonly(
-          "nvme_status", [](const MiReply& self) { return self.reply.nvme_status(); },
-          "Status of an Admin command through the tunnel.")
+          "nvme_status", [](const MiReply& self) { return self.reply.nvme_status(); }, "Status of an Admin command through the tunnel.")
       .def_property_readonly(
           "dw0", [](const MiReply& self) { return self.reply.dw0(); }, "Of an Admin response: Completion Dword 0.")
       .def_property_readonly(
           "more_processing", [](const MiReply& self) { return self.reply.more_processing; },
           "How many More Processing Required responses came before.")
       .def_property_readonly(
-          "more_time", [](const MiReply& self) { return self.reply.more_time * 0.1; },
-          "Seconds that the last of them asked for.")
+          "more_time", [](const MiReply& self) { return self.reply.more_time * 0.1; }, "Seconds that the last of them asked for.")
       .def_property_readonly(
-          "violation",
-          [](const MiReply& self) {
-            return self.reply.violation ? mi::to_string(*self.reply.violation) : std::string();
-          },
+          "violation", [](const MiReply& self) { return self.reply.violation ? mi::to_string(*self.reply.violation) : std::string(); },
           "What of the answer breaks the specification; empty for nothing.")
       .def_property_readonly(
           "error_at",
@@ -243,15 +233,12 @@ void bind_reply(py::module_& m) {
 
 void bind_bus(py::module_& m) {
   py::class_<HeldBus>(m, "MctpBus")
-      .def("add_segment",
-           [](const HeldBus& self, const std::string& medium, const std::string& name, Fabric* fabric) {
-             return self->add_segment(medium, name, fabric == nullptr ? nullptr : fabric->points());
-           })
+      .def("add_segment", [](const HeldBus& self, const std::string& medium, const std::string& name,
+                             Fabric* fabric) { return self->add_segment(medium, name, fabric == nullptr ? nullptr : fabric->points()); })
       .def("add_drive",
-           [](const HeldBus& self, std::size_t segment, const py::object& address, const std::string& variant,
-              const py::dict& device, const py::dict& endpoint, const py::dict& subsystem, const py::list& namespaces,
-              const py::object& product, const py::object& target_product, const std::vector<std::string>& deviations,
-              std::uint8_t static_eid) {
+           [](const HeldBus& self, std::size_t segment, const py::object& address, const std::string& variant, const py::dict& device,
+              const py::dict& endpoint, const py::dict& subsystem, const py::list& namespaces, const py::object& product,
+              const py::object& target_product, const std::vector<std::string>& deviations, std::uint8_t static_eid) {
              check_segment(self, segment);
              mi::DriveOptions options;
              if (!variant.empty()) {
@@ -276,14 +263,13 @@ void bind_bus(py::module_& m) {
                }
              }
              options.node.static_eid = static_eid;
-             return HeldDrive{self.box, &self->add_drive(*self.box, segment, address_on(medium, address),
-                                                         std::move(options), product, target_product, deviations)};
+             return HeldDrive{self.box, &self->add_drive(*self.box, segment, address_on(medium, address), std::move(options), product,
+                                                         target_product, deviations)};
            })
       .def("add_bridge",
            [](const HeldBus& self, std::size_t segment, const py::object& address, const std::string& name) {
              check_segment(self, segment);
-             return HeldBridge{self.box,
-                               &self->add_bridge(segment, address_on(self->network().segment(segment), address), name)};
+             return HeldBridge{self.box, &self->add_bridge(segment, address_on(self->network().segment(segment), address), name)};
            })
       .def("add_segment_behind",
            [](const HeldBus& self, const HeldBridge& bridge, const std::string& medium, const std::string& name) {
@@ -331,13 +317,10 @@ void bind_bus(py::module_& m) {
         self->drive->subsystem().power_cycle();
         self->drive->node().reset();
       });
-  m.def("make_bus", [](const std::shared_ptr<Box>& box) {
-    return HeldBus{box, &box->keep(std::make_unique<BusSide>(box->world()))};
-  });
+  m.def("make_bus", [](const std::shared_ptr<Box>& box) { return HeldBus{box, &box->keep(std::make_unique<BusSide>(box->world()))}; });
   m.def("drive_variants", [] {
     py::list all;
-    for (const auto& variant : mi::drive_variants())
-      all.append(py::make_tuple(std::string(variant.name), std::string(variant.what)));
+    for (const auto& variant : mi::drive_variants()) all.append(py::make_tuple(std::string(variant.name), std::string(variant.what)));
     return all;
   });
 }
@@ -390,10 +373,8 @@ py::dict dict_of(const conformance::SeenPacket& seen) {
 void bind_peer(py::module_& m) {
   py::class_<HeldPeer>(m, "RawMctp")
       .def("send", [](const HeldPeer& self, const py::dict& packet) { self->raw.send(packet_of(self, packet)); })
-      .def("send_bytes",
-           [](const HeldPeer& self, const py::object& packet) { self->raw.send_bytes(record_bytes(packet, "packet")); })
-      .def("send_frame",
-           [](const HeldPeer& self, const py::object& frame) { self->raw.send_frame(record_bytes(frame, "frame")); })
+      .def("send_bytes", [](const HeldPeer& self, const py::object& packet) { self->raw.send_bytes(record_bytes(packet, "packet")); })
+      .def("send_frame", [](const HeldPeer& self, const py::object& frame) { self->raw.send_frame(record_bytes(frame, "frame")); })
       .def("send_message",
            [](const HeldPeer& self, const py::object& body, std::uint8_t tag, bool owner, std::size_t unit) {
              if (tag > 7) throw py::value_error(fmt::format("tag: {} is outside 0 to 7", tag));
@@ -415,16 +396,16 @@ void bind_peer(py::module_& m) {
       .def_property_readonly("eid", [](const HeldPeer& self) { return self->raw.eid(); })
       .def_property_readonly("damaged", [](const HeldPeer& self) { return self->raw.damaged(); })
       .def_property_readonly("undelivered", [](const HeldPeer& self) { return self->raw.undelivered(); });
-  m.def("make_raw_mctp", [](const HeldBus& bus, std::size_t segment, const py::object& address, std::uint8_t eid,
-                            const HeldDrive& towards) {
-    check_segment(bus, segment);
-    mctp::Segment& medium = bus->network().segment(segment);
-    mctp::Binding& binding = medium.attach("peer", address_on(medium, address));
-    auto made = std::make_unique<MctpPeer>(bus->world(), medium, binding, eid);
-    mctp::Endpoint& end = towards->drive->node().endpoint();
-    made->raw.set_product(end.eid(), end.binding().address());
-    return HeldPeer{bus.box, &bus.box->keep(std::move(made))};
-  });
+  m.def("make_raw_mctp",
+        [](const HeldBus& bus, std::size_t segment, const py::object& address, std::uint8_t eid, const HeldDrive& towards) {
+          check_segment(bus, segment);
+          mctp::Segment& medium = bus->network().segment(segment);
+          mctp::Binding& binding = medium.attach("peer", address_on(medium, address));
+          auto made = std::make_unique<MctpPeer>(bus->world(), medium, binding, eid);
+          mctp::Endpoint& end = towards->drive->node().endpoint();
+          made->raw.set_product(end.eid(), end.binding().address());
+          return HeldPeer{bus.box, &bus.box->keep(std::move(made))};
+        });
 }
 
 using Held_ = HeldRequester;
@@ -433,33 +414,30 @@ void bind_requester(py::module_& m) {
   py::class_<HeldRequester>(m, "MiRequester")
       .def("request",
            [](const Held_& self, mctp::Eid eid, const py::object& body, const py::object& timeout) {
-             return reply_op(self,
-                             self->request(eid, record_bytes(body, "body"), optional_duration(timeout, "timeout")));
+             return reply_op(self, self->request(eid, record_bytes(body, "body"), optional_duration(timeout, "timeout")));
            })
-      .def("send_raw",
-           [](const Held_& self, mctp::Eid eid, const py::object& message, const py::object& tag, unsigned answers,
-              const py::object& wait) {
-             mi::RawRequest request;
-             request.peer = eid;
-             request.message = record_bytes(message, "message");
-             if (!tag.is_none()) request.tag = mctp::Tag{static_cast<std::uint8_t>(integer_of(tag, "tag", 0, 7)), true};
-             request.answers = answers;
-             request.wait = duration_of(wait, "wait");
-             return make_py_op(self.box, self->send_raw(std::move(request)),
-                               [](const std::vector<Bytes>& messages) -> py::object {
-                                 py::list all;
-                                 for (const Bytes& one : messages) all.append(to_python(one));
-                                 return all;
-                               });
-           })
+      .def(
+          "send_raw",
+          [](const Held_& self, mctp::Eid eid, const py::object& message, const py::object& tag, unsigned answers, const py::object& wait) {
+            mi::RawRequest request;
+            request.peer = eid;
+            request.message = record_bytes(message, "message");
+            if (!tag.is_none()) request.tag = mctp::Tag{static_cast<std::uint8_t>(integer_of(tag, "tag", 0, 7)), true};
+            request.answers = answers;
+            request.wait = duration_of(wait, "wait");
+            return make_py_op(self.box, self->send_raw(std::move(request)), [](const std::vector<Bytes>& messages) -> py::object {
+              py::list all;
+              for (const Bytes& one : messages) all.append(to_python(one));
+              return all;
+            });
+          })
       .def("command",
-           [](const Held_& self, mctp::Eid eid, std::uint8_t opcode, std::uint32_t nmd0, std::uint32_t nmd1,
-              const py::object& data, unsigned slot, const py::object& timeout) {
+           [](const Held_& self, mctp::Eid eid, std::uint8_t opcode, std::uint32_t nmd0, std::uint32_t nmd1, const py::object& data,
+              unsigned slot, const py::object& timeout) {
              mi::CommandTerms terms;
              terms.slot = slot;
              terms.timeout = optional_duration(timeout, "timeout");
-             return reply_op(
-                 self, self->command(eid, static_cast<mi::Opcode>(opcode), nmd0, nmd1, bytes_of(data, "data"), terms));
+             return reply_op(self, self->command(eid, static_cast<mi::Opcode>(opcode), nmd0, nmd1, bytes_of(data, "data"), terms));
            })
       .def("primitive",
            [](const Held_& self, mctp::Eid eid, std::uint8_t opcode, unsigned slot, std::uint16_t parameter) {
@@ -471,29 +449,27 @@ void bind_requester(py::module_& m) {
              mi::Requester::AdminTerms terms;
              terms.dofst = offset;
              terms.dlen = length;
-             return reply_op(self, self->admin(eid, cntlid, sqe_of(command), terms,
-                                               data.is_none() ? Bytes{} : bytes_of(data, "data")));
+             return reply_op(self, self->admin(eid, cntlid, sqe_of(command), terms, data.is_none() ? Bytes{} : bytes_of(data, "data")));
            })
       .def("subsystem_info",
            [](const Held_& self, mctp::Eid eid) {
              return record_op(self, self->read_subsystem(eid), "SubsystemInfo", "read subsystem information");
            })
-      .def("port_info",
-           [](const Held_& self, mctp::Eid eid, std::uint8_t port) {
-             return record_op(self, self->read_port(eid, port), "PortInfo", "read port information");
-           })
+      .def("port_info", [](const Held_& self, mctp::Eid eid,
+                           std::uint8_t port) { return record_op(self, self->read_port(eid, port), "PortInfo", "read port information"); })
       .def("controller_info",
            [](const Held_& self, mctp::Eid eid, std::uint16_t cntlid) {
-             return record_op(self, self->read_controller(eid, cntlid), "ControllerInfo",
-                              "read controller information");
+             return record_op(self, self->read_controller(eid, cntlid), "ControllerInfo", "read controller information");
            })
       .def("controllers",
            [](const Held_& self, mctp::Eid eid) {
-             return make_py_op(self.box, self->read_controllers(eid),
-                               [](const mi::Answer<std::vector<std::uint16_t>>& answer) -> py::object {
-                                 check_reply(answer.reply, "read controller list");
-                                 return py::cast(*answer.value);
-                               }, false);
+             return make_py_op(
+                 self.box, self->read_controllers(eid),
+                 [](const mi::Answer<std::vector<std::uint16_t>>& answer) -> py::object {
+                   check_reply(answer.reply, "read controller list");
+                   return py::cast(*answer.value);
+                 },
+                 false);
            })
       .def("health",
            [](const Held_& self, mctp::Eid eid, bool clear) {
@@ -503,44 +479,37 @@ void bind_requester(py::module_& m) {
            [](const Held_& self, mctp::Eid eid, bool clear) {
              mi::Requester::PollTerms terms;
              terms.clear = clear;
-             return make_py_op(self.box, self->poll_controllers(eid, terms),
-                               [](const mi::Answer<std::vector<Record<mi::ControllerHealth>>>& answer) -> py::object {
-                                 check_reply(answer.reply, "controller health poll");
-                                 py::list all;
-                                 for (const auto& one : *answer.value)
-                                   all.append(make_record(*find_layout("ControllerHealth"), one.bytes()));
-                                 return all;
-                               }, false);
+             return make_py_op(
+                 self.box, self->poll_controllers(eid, terms),
+                 [](const mi::Answer<std::vector<Record<mi::ControllerHealth>>>& answer) -> py::object {
+                   check_reply(answer.reply, "controller health poll");
+                   py::list all;
+                   for (const auto& one : *answer.value) all.append(make_record(*find_layout("ControllerHealth"), one.bytes()));
+                   return all;
+                 },
+                 false);
            })
-      .def("read_vpd",
-           [](const Held_& self, mctp::Eid eid, std::uint16_t offset, std::uint16_t length) {
-             return bytes_op(self, self->read_vpd(eid, offset, length), "VPD read");
-           })
+      .def("read_vpd", [](const Held_& self, mctp::Eid eid, std::uint16_t offset,
+                          std::uint16_t length) { return bytes_op(self, self->read_vpd(eid, offset, length), "VPD read"); })
       .def("write_vpd",
            [](const Held_& self, mctp::Eid eid, std::uint16_t offset, const py::object& data) {
              return done_op(self, self->write_vpd(eid, offset, bytes_of(data, "data")), "VPD write");
            })
-      .def("reset_subsystem",
-           [](const Held_& self, mctp::Eid eid) { return done_op(self, self->reset_subsystem(eid), "reset"); })
-      .def("shut_down", [](const Held_& self, mctp::Eid eid,
-                           bool abrupt) { return done_op(self, self->shut_down(eid, abrupt), "shutdown"); })
+      .def("reset_subsystem", [](const Held_& self, mctp::Eid eid) { return done_op(self, self->reset_subsystem(eid), "reset"); })
+      .def("shut_down",
+           [](const Held_& self, mctp::Eid eid, bool abrupt) { return done_op(self, self->shut_down(eid, abrupt), "shutdown"); })
       .def("get_configuration",
            [](const Held_& self, mctp::Eid eid, std::uint8_t id, std::uint8_t port) {
-             return done_op(self, self->get_configuration(eid, static_cast<mi::ConfigurationId>(id), port),
-                            "get configuration");
+             return done_op(self, self->get_configuration(eid, static_cast<mi::ConfigurationId>(id), port), "get configuration");
            })
-      .def("set_unit",
-           [](const Held_& self, mctp::Eid eid, std::uint8_t port, std::uint16_t unit) {
-             return done_op(self, self->set_unit(eid, port, unit), "set transmission unit");
-           })
+      .def("set_unit", [](const Held_& self, mctp::Eid eid, std::uint8_t port,
+                          std::uint16_t unit) { return done_op(self, self->set_unit(eid, port, unit), "set transmission unit"); })
       .def("identify",
            [](const Held_& self, mctp::Eid eid, std::uint16_t cntlid, std::uint8_t cns, std::uint32_t nsid) {
              return bytes_op(self, self->identify(eid, cntlid, static_cast<nvme::Cns>(cns), nsid), "identify");
            })
-      .def("get_log",
-           [](const Held_& self, mctp::Eid eid, std::uint16_t cntlid, std::uint8_t lid, std::size_t length) {
-             return bytes_op(self, self->get_log(eid, cntlid, lid, length), "get log page");
-           })
+      .def("get_log", [](const Held_& self, mctp::Eid eid, std::uint16_t cntlid, std::uint8_t lid,
+                         std::size_t length) { return bytes_op(self, self->get_log(eid, cntlid, lid, length), "get log page"); })
       .def("get_feature",
            [](const Held_& self, mctp::Eid eid, std::uint16_t cntlid, std::uint8_t fid) {
              return make_py_op(self.box, self->get_feature(eid, cntlid, fid), [](const mi::Reply& reply) -> py::object {
@@ -550,18 +519,16 @@ void bind_requester(py::module_& m) {
            })
       .def("set_feature",
            [](const Held_& self, mctp::Eid eid, std::uint16_t cntlid, std::uint8_t fid, std::uint32_t cdw11) {
-             return make_py_op(self.box, self->set_feature(eid, cntlid, fid, cdw11),
-                               [](const mi::Reply& reply) -> py::object {
-                                 check_admin(reply, "set features");
-                                 return py::none();
-                               });
+             return make_py_op(self.box, self->set_feature(eid, cntlid, fid, cdw11), [](const mi::Reply& reply) -> py::object {
+               check_admin(reply, "set features");
+               return py::none();
+             });
            })
       .def_property_readonly("strays", [](const Held_& self) { return self->strays(); });
   m.def("make_requester", [](const HeldBus& bus, const py::dict& options) {
     mi::RequesterOptions chosen;
     set_options(chosen, options, "requester");
-    return HeldRequester{bus.box,
-                         &bus.box->keep(std::make_unique<mi::Requester>(bus->world(), bus->network().port(), chosen))};
+    return HeldRequester{bus.box, &bus.box->keep(std::make_unique<mi::Requester>(bus->world(), bus->network().port(), chosen))};
   });
 }
 

@@ -42,18 +42,15 @@ nvme::Status status_of(const py::handle& value, std::string_view field) {
 }
 
 void bind_names(py::module_& m) {
-  py::class_<nvme::Status>(
-      m, "Status", "A status of a command. Two are equal when type and code are; a status is true when it is Success.")
+  py::class_<nvme::Status>(m, "Status", "A status of a command. Two are equal when type and code are; a status is true when it is Success.")
       .def(py::init([](const py::object& value, bool dnr, bool more, unsigned crd) {
              return status_of(value, "status").with_dnr(dnr).with_more(more).with_crd(crd);
            }),
            py::arg("value"), py::kw_only(), py::arg("dnr") = false, py::arg("more") = false, py::arg("crd") = 0)
-      .def_property_readonly("raw", &nvme::Status::raw,
-                             "The status field as the wire carries it, without the phase bit.")
+      .def_property_readonly("raw", &nvme::Status::raw, "The status field as the wire carries it, without the phase bit.")
       .def_property_readonly("sct", &nvme::Status::sct, "Status Code Type.")
       .def_property_readonly("sc", &nvme::Status::sc, "Status Code.")
-      .def_property_readonly("crd", &nvme::Status::crd,
-                             "Command Retry Delay: 0 for none, or which of the controller's three.")
+      .def_property_readonly("crd", &nvme::Status::crd, "Command Retry Delay: 0 for none, or which of the controller's three.")
       .def_property_readonly("more", &nvme::Status::more, "The Error Information log has more about it.")
       .def_property_readonly("dnr", &nvme::Status::dnr, "Do Not Retry.")
       .def_property_readonly("ok", &nvme::Status::ok, "Success.")

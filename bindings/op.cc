@@ -11,8 +11,7 @@ namespace fb::python {
 void throw_wait_error(WaitEnd end, const std::string& what, World* world, std::optional<Duration> limit) {
   switch (end) {
     case WaitEnd::deadlock:
-      throw WaitError(
-          end, "deadlock: nothing can happen any more; " + (world != nullptr ? world->describe_pending() : what));
+      throw WaitError(end, "deadlock: nothing can happen any more; " + (world != nullptr ? world->describe_pending() : what));
     case WaitEnd::timed_out:
       throw WaitError(end, fmt::format("no answer within {}: {}", to_string(limit.value_or(world->patience())), what));
     case WaitEnd::cancelled:
@@ -128,8 +127,7 @@ Memory memory_of(const py::handle& object, bool writable, const char* what) {
   auto* view = new Py_buffer;
   if (PyObject_CheckBuffer(object.ptr()) == 0) {
     delete view;
-    throw py::type_error(
-        fmt::format("{}: bytes, or something with a buffer, are wanted, not {}", what, type_name(object)));
+    throw py::type_error(fmt::format("{}: bytes, or something with a buffer, are wanted, not {}", what, type_name(object)));
   }
   if (PyObject_GetBuffer(object.ptr(), view, writable ? PyBUF_WRITABLE : PyBUF_SIMPLE) != 0) {
     delete view;
@@ -156,14 +154,14 @@ namespace {
 }  // namespace
 
 void bind_op(py::module_& m) {
-  py::class_<PyOp> exposed(
-      m, "Op",
-      "An operation that was started: a value that will be there. ``wait()`` for it, or ``await`` it in a scenario.");
+  py::class_<PyOp> exposed(m, "Op",
+                           "An operation that was started: a value that will be there. ``wait()`` for it, or ``await`` it in a scenario.");
   // In front of __eq__, which would take it away.
   exposed.def("__hash__", [](const PyOp& self) { return reinterpret_cast<std::uintptr_t>(&self); });
-  for (const char* name : {"__bool__", "__len__", "__iter__", "__contains__", "__getitem__", "__bytes__", "__int__", "__float__", "__eq__",
-                           "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__add__", "__radd__", "__sub__", "__rsub__", "__mul__",
-                           "__rmul__", "__mod__", "__and__", "__or__", "__xor__", "__enter__"}) {
+  for (const char* name :
+       {"__bool__", "__len__",  "__iter__", "__contains__", "__getitem__", "__bytes__", "__int__",  "__float__", "__eq__",
+        "__ne__",   "__lt__",   "__le__",   "__gt__",       "__ge__",      "__add__",   "__radd__", "__sub__",   "__rsub__",
+        "__mul__",  "__rmul__", "__mod__",  "__and__",      "__or__",      "__xor__",   "__enter__"}) {
     exposed.def(name, [](const py::args& all) -> py::object { no_value(all); });
   }
   // What a value has, and an operation has not.
@@ -183,8 +181,7 @@ void bind_op(py::module_& m) {
             self.cast<PyOp&>().then(std::move(call));
             return self;
           },
-          py::arg("call"),
-          "The value goes through `call` before anybody gets it. The operation itself, so that calls can be chained.")
+          py::arg("call"), "The value goes through `call` before anybody gets it. The operation itself, so that calls can be chained.")
       .def(
           "cancel",
           [](PyOp& op) {
@@ -204,11 +201,11 @@ void bind_op(py::module_& m) {
           [](PyOp& op) {
             op.waited();
             return op.over();
-          }, "It will not change any more: it has a value, or never will.")
+          },
+          "It will not change any more: it has a value, or never will.")
       .def_property_readonly("what", &PyOp::what, "In words; a deadlock names it so.")
       // An async scenario hands it to the world that runs it, and is gone on with when it is over.
-      .def("__await__",
-           [](py::object self) { return py::module_::import("fabricbench._tasks").attr("awaited")(std::move(self)); })
+      .def("__await__", [](py::object self) { return py::module_::import("fabricbench._tasks").attr("awaited")(std::move(self)); })
       .def("__repr__",
            [](const PyOp& op) {
              const char* state = op.done() ? "done" : op.over() ? "given up" : "pending";

@@ -138,12 +138,13 @@ class OpOf final : public PyOp {
   void leave(OpWatch& watch) {
     // Who settles some operations looks whether they are held, and gives the value to the next otherwise.
     if (!may_linger_ && !op_->settled()) return watch.left(watched(), {}, {});
-    watch.left(watched(), [op = op_] { return op->settled(); },
-               [op = op_, convert = std::move(convert_), then = calls()]() -> py::object {
-                 py::object made = convert(op->value());
-                 for (const py::function& call : then) made = call(made);
-                 return made;
-               });
+    watch.left(
+        watched(), [op = op_] { return op->settled(); },
+        [op = op_, convert = std::move(convert_), then = calls()]() -> py::object {
+          py::object made = convert(op->value());
+          for (const py::function& call : then) made = call(made);
+          return made;
+        });
   }
 
   std::shared_ptr<Op<T>> op_;

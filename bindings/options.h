@@ -24,11 +24,12 @@ template <class S>
 struct Options;
 
 template <class S>
-concept HasOptions = requires { Options<S>::rows(); };
+concept HasOptions = requires {
+  Options<S>::rows();
+};
 
 /// Throws TypeError for what there is not, and names what comes near.
-[[noreturn]] void no_such_option(std::string_view what, std::string_view name,
-                                 const std::vector<std::string_view>& known);
+[[noreturn]] void no_such_option(std::string_view what, std::string_view name, const std::vector<std::string_view>& known);
 
 template <class S>
 void set_options(S& options, const py::dict& given, const std::string& what) {
@@ -62,8 +63,7 @@ void assign(T& to, const py::handle& value, const std::string& field) {
   } else if constexpr (std::is_unsigned_v<T>) {
     to = integer_as<T>(value, field);
   } else if constexpr (HasOptions<T>) {
-    if (!py::isinstance<py::dict>(value))
-      throw py::type_error(field + ": a dict of options is wanted, not " + type_name(value));
+    if (!py::isinstance<py::dict>(value)) throw py::type_error(field + ": a dict of options is wanted, not " + type_name(value));
     set_options(to, py::reinterpret_borrow<py::dict>(value), field);
   } else if constexpr (requires { to.has_value(); }) {
     if (value.is_none()) return to.reset();
@@ -73,8 +73,7 @@ void assign(T& to, const py::handle& value, const std::string& field) {
   } else if constexpr (requires { std::tuple_size<T>::value; }) {
     const Bytes bytes = bytes_of(value, field);
     if (bytes.size() != to.size()) {
-      throw py::value_error(field + ": " + std::to_string(to.size()) + " bytes are wanted, not " +
-                            std::to_string(bytes.size()));
+      throw py::value_error(field + ": " + std::to_string(to.size()) + " bytes are wanted, not " + std::to_string(bytes.size()));
     }
     std::copy(bytes.begin(), bytes.end(), to.begin());
   } else {  // a list
@@ -112,12 +111,10 @@ std::string stub_type() {
   }
 }
 
-#define FB_OPTION(S, member)                                                   \
-  ::fb::python::OptionRow<S> {                                                 \
-    #member, ::fb::python::stub_type<decltype(S::member)>(),                   \
-        [](S& to, const ::pybind11::handle& value, const std::string& field) { \
-          ::fb::python::assign(to.member, value, field);                       \
-        }                                                                      \
+#define FB_OPTION(S, member)                                                                                                     \
+  ::fb::python::OptionRow<S> {                                                                                                   \
+#member, ::fb::python::stub_type < decltype(S::member)>(),                                                                   \
+        [](S & to, const ::pybind11::handle& value, const std::string& field) { ::fb::python::assign(to.member, value, field); } \
   }
 
 /// All tables, for the stubs: {name: {option: type}}.

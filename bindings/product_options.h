@@ -14,6 +14,7 @@
 
 namespace fb::python {
 
+// clang-format off
 #define FB_OPTION_STRUCTURES(X)                                                                                     \
   X(subsystem::FirmwareOptions) X(subsystem::CopyOptions) X(subsystem::NamespaceManagementOptions)                   \
   X(subsystem::SanitizeOptions) X(subsystem::ZoneOptions) X(subsystem::ZonedOptions) X(subsystem::SelfTestOptions)   \
@@ -23,12 +24,13 @@ namespace fb::python {
   X(subsystem::NamespaceLimits) X(subsystem::NamespaceOptions) X(transport::ControllerFabricOptions)                 \
   X(transport::TcpControllerOptions) X(transport::TcpHostOptions) X(net::LinkOptions) X(host::ConnectOptions)        \
   X(mi::EndpointOptions) X(mi::DeviceOptions) X(mi::RequesterOptions) X(host::RawQueueOptions)
+// clang-format on
 
-#define FB_DECLARE_OPTIONS(S)                         \
-  template <>                                         \
-  struct Options<S> {                                 \
-    static const std::vector<OptionRow<S>>& rows();   \
-    static std::string_view name();                   \
+#define FB_DECLARE_OPTIONS(S)                       \
+  template <>                                       \
+  struct Options<S> {                               \
+    static const std::vector<OptionRow<S>>& rows(); \
+    static std::string_view name();                 \
   };
 FB_OPTION_STRUCTURES(FB_DECLARE_OPTIONS)
 #undef FB_DECLARE_OPTIONS

@@ -27,8 +27,7 @@ struct TcpPeer {
 };
 
 struct RocePeer {
-  RocePeer(World& world, Machine& machine, const IpAddress& peer)
-      : raw(world, machine.datagrams(), machine.address(), peer) {}
+  RocePeer(World& world, Machine& machine, const IpAddress& peer) : raw(world, machine.datagrams(), machine.address(), peer) {}
   RawRoce raw;
 };
 
@@ -65,12 +64,10 @@ void bind_tcp(py::module_& m) {
              self->taken = self->raw.seen().size();  // ICResp is the answer of this call
              return record_object("IcResp", self->raw.greeting());
            })
-      .def("send",
-           [](const HeldTcp& self, const py::object& bytes) { self->raw.send(ByteView(record_bytes(bytes, "bytes"))); })
+      .def("send", [](const HeldTcp& self, const py::object& bytes) { self->raw.send(ByteView(record_bytes(bytes, "bytes"))); })
       .def("build",
            [](const HeldTcp& self, const py::object& header, const py::object& data) {
-             return to_python(
-                 self->raw.build(record_bytes(header, "header"), data.is_none() ? Bytes{} : bytes_of(data, "data")));
+             return to_python(self->raw.build(record_bytes(header, "header"), data.is_none() ? Bytes{} : bytes_of(data, "data")));
            })
       .def("send_command",
            [](const HeldTcp& self, const py::object& command, const py::object& data) {

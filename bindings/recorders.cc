@@ -18,8 +18,7 @@ py::list said_list(const std::vector<evidence::Said>& said) {
   for (const evidence::Said& one : said) {
     py::dict fields;
     for (const auto& field : one.fields) fields[py::str(field.name)] = field.value;
-    all.append(py::make_tuple(seconds(one.time), one.from, one.to, one.actor, one.layer, one.label, one.packet,
-                              one.struck, fields));
+    all.append(py::make_tuple(seconds(one.time), one.from, one.to, one.actor, one.layer, one.label, one.packet, one.struck, fields));
   }
   return all;
 }
@@ -47,9 +46,7 @@ namespace {
 class Recorder {
  public:
   Recorder(World& world, bool monitors, const std::string& title)
-      : world_(world),
-        writer_({.title = title, .decoders = &world.trace()}),
-        dissector_({.complete = world.real_loop() == nullptr}) {
+      : world_(world), writer_({.title = title, .decoders = &world.trace()}), dissector_({.complete = world.real_loop() == nullptr}) {
     dissector_.add(said_);
     world.trace().add_sink(writer_);
     world.trace().add_sink(dissector_);
@@ -83,15 +80,13 @@ class Recorder {
 /// Tells a Python callable of every event.
 class Listener final : public TraceSink {
  public:
-  Listener(Box& box, py::object call) : box_(box), world_(box.world()), call_(std::move(call)) {
-    world_.trace().add_sink(*this);
-  }
+  Listener(Box& box, py::object call) : box_(box), world_(box.world()), call_(std::move(call)) { world_.trace().add_sink(*this); }
   ~Listener() override { world_.trace().remove_sink(*this); }
   void on_event(const TraceEvent& event) override {
     constexpr const char* kKinds[] = {"packet", "capsule", "message", "state", "fault", "note", "verdict"};
     call_back(box_, [&] {
-      call_(kKinds[static_cast<std::size_t>(event.kind)], seconds(event.time), std::string(event.actor),
-            std::string(event.label), std::string(event.text), to_python(event.bytes));
+      call_(kKinds[static_cast<std::size_t>(event.kind)], seconds(event.time), std::string(event.actor), std::string(event.label),
+            std::string(event.text), to_python(event.bytes));
     });
   }
 
@@ -107,14 +102,12 @@ void bind_recorders(py::module_& m) {
   py::class_<Held<Recorder>>(m, "Recorder")
       .def_property_readonly("packets", [](const Held<Recorder>& self) { return self.look().writer().packets(); })
       .def("capture", [](const Held<Recorder>& self) { return to_python(self.look().writer().bytes()); })
-      .def("save",
-           [](const Held<Recorder>& self, const std::string& path) { or_throw(self.look().writer().write_file(path)); })
+      .def("save", [](const Held<Recorder>& self, const std::string& path) { or_throw(self.look().writer().write_file(path)); })
       .def("said", [](const Held<Recorder>& self) { return said_list(self.look().said().said()); })
       .def_property_readonly("said_left_out", [](const Held<Recorder>& self) { return self.look().said().left_out(); })
       .def("findings", [](const Held<Recorder>& self) { return finding_list(self.look().findings()); });
   m.def("listen", [](const std::shared_ptr<Box>& box, const py::object& call) {
-    if (PyCallable_Check(call.ptr()) == 0)
-      throw py::type_error("listen: something that can be called is wanted, not " + type_name(call));
+    if (PyCallable_Check(call.ptr()) == 0) throw py::type_error("listen: something that can be called is wanted, not " + type_name(call));
     box->check();
     box->keep_below(std::make_unique<Listener>(*box, call));
   });

@@ -86,8 +86,8 @@ std::string describe(const WireRecord& record) {
     if (field.width == 0) {
       const ByteView bytes = ByteView(*record.bytes).subspan(field.offset, field.size);
       if (std::all_of(bytes.begin(), bytes.end(), [](std::uint8_t b) { return b == 0; })) continue;
-      text += fmt::format(" {}={}", field.name,
-                          field.counter ? std::string(py::str(get_field(field, *record.bytes))) : text_of_bytes(bytes));
+      text +=
+          fmt::format(" {}={}", field.name, field.counter ? std::string(py::str(get_field(field, *record.bytes))) : text_of_bytes(bytes));
       continue;
     }
     const std::uint64_t raw = field.get(record.bytes->data());
@@ -109,9 +109,7 @@ const LayoutInfo& layout_of_type(const py::handle& type) {
   if (PyType_Check(type.ptr()) != 0) {
     for (const LayoutInfo& layout : layouts()) {
       const py::object& known = types().of_layout.at(&layout);
-      if (PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type.ptr()), reinterpret_cast<PyTypeObject*>(known.ptr())) !=
-          0)
-        return layout;
+      if (PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type.ptr()), reinterpret_cast<PyTypeObject*>(known.ptr())) != 0) return layout;
     }
   }
   throw py::type_error("Record: one of the types of fabricbench.wire is wanted");
@@ -123,8 +121,7 @@ void begin(const py::object& self, WireRecord& record, const py::object& data, c
   if (!data.is_none()) {
     const Bytes from = bytes_of(data, std::string(record.layout->name));
     if (from.size() < record.layout->size) {
-      throw py::value_error(
-          fmt::format("{}: {} bytes are too few, it has {}", record.layout->name, from.size(), record.layout->size));
+      throw py::value_error(fmt::format("{}: {} bytes are too few, it has {}", record.layout->name, from.size(), record.layout->size));
     }
     std::copy_n(from.begin(), record.layout->size, record.bytes->begin());
   }
@@ -148,8 +145,7 @@ const LayoutInfo* find_layout(std::string_view name) {
 py::object make_record(const LayoutInfo& layout, ByteView bytes) {
   auto record = std::make_unique<WireRecord>();
   record->layout = &layout;
-  record->bytes = std::make_shared<Bytes>(
-      bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(std::min(bytes.size(), layout.size)));
+  record->bytes = std::make_shared<Bytes>(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(std::min(bytes.size(), layout.size)));
   record->bytes->resize(layout.size);
   // As the type's own constructor would, without the detour through its arguments: this is on the path of every
   // command.
@@ -184,8 +180,7 @@ void bind_records(py::module_& m) {
              if (record.is_none()) return self;
              return get_field(*self.cast<Field&>().info, *record.cast<WireRecord&>().bytes);
            })
-      .def("__set__", [](const Field& field, WireRecord& record,
-                         const py::object& value) { set_field(*field.info, *record.bytes, value); })
+      .def("__set__", [](const Field& field, WireRecord& record, const py::object& value) { set_field(*field.info, *record.bytes, value); })
       .def_property_readonly(
           "name", [](const Field& field) { return field.info->name; }, "As the record has it.")
       .def_property_readonly(
@@ -202,9 +197,8 @@ void bind_records(py::module_& m) {
         return fmt::format("<field {} of {}: byte {}, {}>", info.name, field.layout->name, info.offset,
                            info.width == 0 ? fmt::format("{} bytes", info.size) : fmt::format("{} bits", info.width));
       });
-  py::class_<WireRecord> record(
-      m, "Record", py::buffer_protocol(),
-      "A structure of the wire: bytes with named fields. fabricbench.wire has a class for each.");
+  py::class_<WireRecord> record(m, "Record", py::buffer_protocol(),
+                                "A structure of the wire: bytes with named fields. fabricbench.wire has a class for each.");
   record
       .def(
           "__init__",
@@ -232,8 +226,7 @@ void bind_records(py::module_& m) {
           [](const WireRecord& held, const py::object& type) {
             const LayoutInfo& layout = layout_of_type(type);
             if (held.bytes->size() < layout.size) {
-              throw py::value_error(
-                  fmt::format("{}: {} bytes are too few, it has {}", layout.name, held.bytes->size(), layout.size));
+              throw py::value_error(fmt::format("{}: {} bytes are too few, it has {}", layout.name, held.bytes->size(), layout.size));
             }
             py::object made = type(to_python(*held.bytes));
             made.cast<WireRecord&>().bytes = held.bytes;
@@ -258,8 +251,7 @@ void bind_records(py::module_& m) {
           "fields",
           [](const WireRecord& held) {
             py::dict all;
-            for (const FieldInfo& field : held.layout->fields)
-              all[py::str(std::string(field.name))] = get_field(field, *held.bytes);
+            for (const FieldInfo& field : held.layout->fields) all[py::str(std::string(field.name))] = get_field(field, *held.bytes);
             return all;
           },
           "Every field by name.");
@@ -271,8 +263,7 @@ void bind_records(py::module_& m) {
     py::dict content;
     content["__module__"] = "fabricbench.wire";
     content["__slots__"] = py::make_tuple();
-    for (const FieldInfo& field : layout.fields)
-      content[py::str(std::string(field.name))] = py::cast(Field{&layout, &field});
+    for (const FieldInfo& field : layout.fields) content[py::str(std::string(field.name))] = py::cast(Field{&layout, &field});
     const std::string name(layout.name);
     py::object made = type(py::str(name), py::make_tuple(record), content);
     made.attr("SIZE") = layout.size;

@@ -16,7 +16,7 @@ struct FieldInfo {
   std::string_view name;
   std::size_t offset = 0;
   std::size_t size = 0;
-  unsigned width = 0;  ///< bits; 0: a run of bytes
+  unsigned width = 0;    ///< bits; 0: a run of bytes
   bool counter = false;  ///< a run of bytes that is one number
   bool zero_based = false;
   bool flag = false;

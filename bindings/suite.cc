@@ -27,9 +27,7 @@ using namespace conformance;
 /// Keeps the exchange of a case.
 class Listener final : public CaseWatcher {
  public:
-  Listener(std::vector<evidence::Said>& into, bool complete) : into_(into), dissector_({.complete = complete}) {
-    dissector_.add(said_);
-  }
+  Listener(std::vector<evidence::Said>& into, bool complete) : into_(into), dissector_({.complete = complete}) { dissector_.add(said_); }
   void on_event(const TraceEvent& event) override { dissector_.on_event(event); }
   void finished(const CaseResult&) override { into_ = said_.take(); }
 
@@ -65,8 +63,7 @@ class Suite {
       py::list transports;
       for (const std::string_view one : transports_for(*info, product_)) transports.append(std::string(one));
       py::list deviations;
-      for (const auto* deviation : deviations::deviations_of(info->requirement))
-        deviations.append(std::string(deviation->name));
+      for (const auto* deviation : deviations::deviations_of(info->requirement)) deviations.append(std::string(deviation->name));
       py::dict one;
       one["name"] = std::string(info->name);
       one["requirement"] = std::string(info->requirement);
@@ -80,8 +77,7 @@ class Suite {
     return all;
   }
 
-  py::dict run(const std::string& name, const std::string& transport, std::uint64_t seed,
-               const std::vector<std::string>& deviations) {
+  py::dict run(const std::string& name, const std::string& transport, std::uint64_t seed, const std::vector<std::string>& deviations) {
     const CaseInfo* const info = or_throw(select(all_cases(), {.cases = {name}})).at(0);
     const auto possible = transports_for(*info, product_);
     if (std::find(possible.begin(), possible.end(), transport) == possible.end()) {
@@ -102,9 +98,8 @@ class Suite {
     options.watch = [&](const CaseInfo&, std::string_view, std::string_view) {
       return std::make_unique<Listener>(said, product_.embedded);
     };
-    CaseResult result = run_interruptibly(interrupter, [&] {
-      return run_case(*info, *std::find(possible.begin(), possible.end(), transport), options, declarations_);
-    });
+    CaseResult result = run_interruptibly(
+        interrupter, [&] { return run_case(*info, *std::find(possible.begin(), possible.end(), transport), options, declarations_); });
     report_broken_rules(result);
     return as_dict(result, options, capture, said);
   }
@@ -129,9 +124,7 @@ class Suite {
     one["name"] = std::string(result.info->name);
     one["requirement"] = std::string(result.info->requirement);
     const Requirement* const requirement = find_requirement(result.info->requirement);
-    one["section"] = requirement == nullptr
-                         ? ""
-                         : citation(*requirement);
+    one["section"] = requirement == nullptr ? "" : citation(*requirement);
     one["transport"] = std::string(result.transport);
     one["verdict"] = std::string(name_of(result.verdict));
     one["reason"] = result.reason;
@@ -141,11 +134,8 @@ class Suite {
     one["duration_virtual"] = static_cast<double>(result.duration_virtual_ns) / 1e9;
     one["capture"] = to_python(capture);
     one["said"] = said_list(said);
-    one["replay"] = replay_text(result, {.seed = options.seed,
-                                         .dut = product_.url,
-                                         .deviations = options.deviations.names(),
-                                         .started = {},
-                                         .duration_s = 0});
+    one["replay"] = replay_text(
+        result, {.seed = options.seed, .dut = product_.url, .deviations = options.deviations.names(), .started = {}, .duration_s = 0});
     return one;
   }
   static std::string text_of(const Finding& finding);

@@ -19,10 +19,10 @@
 
 namespace fb::python {
 
-TargetSide::TargetSide(const std::shared_ptr<Box>& box, const py::object& product,
-                       const std::vector<std::string>& deviations, Fabric* fabric, const std::string& name)
-    : box_(*box), deviations_(chosen_deviations(
-          deviations, {deviations::Product::controller, deviations::Product::rdma, deviations::Product::cm})) {
+TargetSide::TargetSide(const std::shared_ptr<Box>& box, const py::object& product, const std::vector<std::string>& deviations,
+                       Fabric* fabric, const std::string& name)
+    : box_(*box),
+      deviations_(chosen_deviations(deviations, {deviations::Product::controller, deviations::Product::rdma, deviations::Product::cm})) {
   hooks_ = deviations_.subsystem_hooks();
   if (!product.is_none()) hooks_ = scripted_subsystem(*box, product, std::move(hooks_));
   if (fabric != nullptr && fabric->points() != nullptr) {
@@ -79,8 +79,8 @@ subsystem::Subsystem& TargetSide::add_subsystem(subsystem::SubsystemOptions opti
   return target_->add_subsystem(std::move(options));
 }
 
-const Endpoint& TargetSide::listen(Machine& machine, const std::string& transport, std::uint16_t portid,
-                                   const py::dict& options, const py::dict& tcp, const Tls& tls) {
+const Endpoint& TargetSide::listen(Machine& machine, const std::string& transport, std::uint16_t portid, const py::dict& options,
+                                   const py::dict& tcp, const Tls& tls) {
   transport::ControllerFabricOptions chosen;
   chosen.transfer_bytes_max = transport::kLargestTransfer;
   set_options(chosen, options, "listen");
@@ -98,21 +98,19 @@ const Endpoint& TargetSide::listen(Machine& machine, const std::string& transpor
     if (!tls.security.empty()) throw py::value_error("listen: TLS is of NVMe/TCP");
     if (tcp.size() != 0) throw py::value_error("listen: options of TCP for a listener over RDMA");
     rdma::Device& device = machine.rdma(deviations_.soft_hooks());
-    listener = or_throw(
-        transport::RdmaControllerFabric::start(world, device, chosen, target_->acceptor(portid), hooks_.get()));
+    listener = or_throw(transport::RdmaControllerFabric::start(world, device, chosen, target_->acceptor(portid), hooks_.get()));
   } else {
     transport::TcpControllerOptions own;
     set_options(own, tcp, "listen");
     if (!tls.security.empty()) {
       if (tls.security != "offered" && tls.security != "required")
         throw py::value_error("tls: '" + tls.security + "'; there are offered and required");
-      own.security =
-          tls.security == "required" ? transport::ChannelSecurity::required : transport::ChannelSecurity::offered;
+      own.security = tls.security == "required" ? transport::ChannelSecurity::required : transport::ChannelSecurity::offered;
       tls_.push_back(std::make_unique<TlsEnd>(machine, tls.psks, machine.name() + ".tls", own.security));
     }
     net::StreamHost& streams = tls.security.empty() ? machine.streams() : tls_.back()->side->listening();
-    listener = or_throw(transport::TcpControllerFabric::start(world, streams, machine.address(), chosen, own,
-                                                              target_->acceptor(portid), hooks_.get()));
+    listener = or_throw(
+        transport::TcpControllerFabric::start(world, streams, machine.address(), chosen, own, target_->acceptor(portid), hooks_.get()));
   }
   target_->set_listener(portid, *listener);
   endpoints_.push_back(std::make_unique<Endpoint>(listener->local()));
@@ -156,8 +154,7 @@ nvme::AnaState ana_of(const py::handle& value) {
   return static_cast<nvme::AnaState>(raw);
 }
 
-HeldSubsystem add_subsystem(const HeldTarget& target, const py::dict& options, const py::object& secrets,
-                            bool required) {
+HeldSubsystem add_subsystem(const HeldTarget& target, const py::dict& options, const py::object& secrets, bool required) {
   subsystem::SubsystemOptions chosen;
   set_options(chosen, options, "subsystem");
   if (!secrets.is_none()) {
@@ -216,14 +213,13 @@ void bind_target(py::module_& m) {
              self->target().port(portid);
              self.box->change([=] { self->target().hide(self->target().port(portid), *hidden); });
            })
-      .def("add_referral",
-           [](const HeldTarget& self, const std::string& address, std::uint16_t port, const std::string& transport) {
-             subsystem::Referral referral;
-             referral.traddr = to_string(address_of(py::str(address), "address"));
-             referral.trsvcid = std::to_string(port);
-             referral.trtype = transport == "tcp" ? 3 : 1;
-             self->target().discovery().add_referral(referral);
-           });
+      .def("add_referral", [](const HeldTarget& self, const std::string& address, std::uint16_t port, const std::string& transport) {
+        subsystem::Referral referral;
+        referral.traddr = to_string(address_of(py::str(address), "address"));
+        referral.trsvcid = std::to_string(port);
+        referral.trtype = transport == "tcp" ? 3 : 1;
+        self->target().discovery().add_referral(referral);
+      });
 
   py::class_<HeldSubsystem>(m, "Subsystem")
       .def_property_readonly("nqn", [](const HeldSubsystem& self) { return self->options().nqn; })
@@ -254,14 +250,11 @@ void bind_target(py::module_& m) {
                            std::uint16_t portid) { return static_cast<int>(self->ana_state(group, portid)); })
       .def("set_temperature", [](const HeldSubsystem& self, std::uint16_t kelvins) { self->set_temperature(kelvins); })
       .def("temperature", [](const HeldSubsystem& self) { return self->temperature(); })
-      .def("set_critical_warning",
-           [](const HeldSubsystem& self, std::uint8_t bits) { self->set_critical_warning(bits); })
+      .def("set_critical_warning", [](const HeldSubsystem& self, std::uint8_t bits) { self->set_critical_warning(bits); })
       .def("critical_warning", [](const HeldSubsystem& self) { return self->critical_warning(); })
-      .def("set_percentage_used",
-           [](const HeldSubsystem& self, std::uint8_t percent) { self->set_percentage_used(percent); })
+      .def("set_percentage_used", [](const HeldSubsystem& self, std::uint8_t percent) { self->set_percentage_used(percent); })
       .def("percentage_used", [](const HeldSubsystem& self) { return self->percentage_used(); })
-      .def("set_available_spare",
-           [](const HeldSubsystem& self, std::uint8_t percent) { self->set_available_spare(percent); })
+      .def("set_available_spare", [](const HeldSubsystem& self, std::uint8_t percent) { self->set_available_spare(percent); })
       .def("available_spare", [](const HeldSubsystem& self) { return self->available_spare(); })
       .def("allow_any_host", [](const HeldSubsystem& self, bool on) { self->allow_any_host(on); })
       .def("allow_host", [](const HeldSubsystem& self, const std::string& nqn) { self->allow_host(nqn); })
@@ -269,8 +262,8 @@ void bind_target(py::module_& m) {
       .def("set_moved", [](const HeldSubsystem& self, bool moved) { self->set_moved(moved); })
       .def("reset", [](const HeldSubsystem& self) { self->reset_subsystem_later(); })
       .def("power_cycle", [](const HeldSubsystem& self) { self.box->change([=] { self->power_cycle(); }); })
-      .def("end_associations", [](const HeldSubsystem& self,
-                                  const std::string& why) { self.box->change([=] { self->end_associations(why); }); })
+      .def("end_associations",
+           [](const HeldSubsystem& self, const std::string& why) { self.box->change([=] { self->end_associations(why); }); })
       .def("firmware_active", [](const HeldSubsystem& self) { return self->firmware().active(); })
       .def("firmware_revision", [](const HeldSubsystem& self) { return self->firmware().running(); })
       .def("sanitizing", [](const HeldSubsystem& self) { return self->sanitizer().running(); })
@@ -281,11 +274,9 @@ void bind_target(py::module_& m) {
       .def_readonly("nsid", &TargetNamespace::nsid)
       .def_property_readonly("blocks", [](const TargetNamespace& self) { return self->blocks(); })
       .def_property_readonly("block_bytes", [](const TargetNamespace& self) { return self->block_bytes(); })
-      .def_property_readonly("alive",
-                             [](const TargetNamespace& self) {
-                               return !self.subsystem.box->closed() &&
-                                      self.subsystem->find_namespace(self.nsid) != nullptr;
-                             })
+      .def_property_readonly(
+          "alive",
+          [](const TargetNamespace& self) { return !self.subsystem.box->closed() && self.subsystem->find_namespace(self.nsid) != nullptr; })
       .def_property_readonly("uuid", [](const TargetNamespace& self) { return to_python(self->uuid()); })
       .def_property_readonly("nguid", [](const TargetNamespace& self) { return to_python(self->nguid()); })
       .def_property_readonly("totals",
@@ -298,14 +289,13 @@ void bind_target(py::module_& m) {
                                all["bytes_written"] = totals.bytes_written;
                                return all;
                              })
-      .def("stored", [](const TargetNamespace& self, std::uint64_t lba,
-                        std::uint64_t blocks) { return to_python(stored(self, lba, blocks)); })
+      .def("stored",
+           [](const TargetNamespace& self, std::uint64_t lba, std::uint64_t blocks) { return to_python(stored(self, lba, blocks)); })
       .def("store", &store)
       .def("resize",
            [](const TargetNamespace& self, std::uint64_t blocks) {
              const std::uint64_t most = self->store().bytes() / self->block_bytes();
-             if (blocks == 0 || blocks > most)
-               throw py::value_error(fmt::format("blocks: {} is outside 1 to {}", blocks, most));
+             if (blocks == 0 || blocks > most) throw py::value_error(fmt::format("blocks: {} is outside 1 to {}", blocks, most));
              self.subsystem.box->change([=] { self.subsystem->resize_namespace(self.nsid, blocks); });
            })
       .def("remove",
@@ -320,28 +310,22 @@ void bind_target(py::module_& m) {
         if (self->write_uncorrectable(lba, blocks)) self.subsystem->lba_status_changed(*self);
       });
 
-  py::class_<TargetController>(
-      m, "TargetController",
-      "A controller of an emulated subsystem, by its identifier: Closed once there is none with it.")
+  py::class_<TargetController>(m, "TargetController",
+                               "A controller of an emulated subsystem, by its identifier: Closed once there is none with it.")
       .def_readonly("cntlid", &TargetController::cntlid, "Controller identifier.")
       .def_property_readonly(
           "state", [](const TargetController& self) { return std::string(subsystem::name_of(self->state())); },
           "Of the controller: by name.")
       .def_property_readonly(
-          "in_association", [](const TargetController& self) { return self->in_association(); },
-          "A host is connected to it.")
+          "in_association", [](const TargetController& self) { return self->in_association(); }, "A host is connected to it.")
       .def_property_readonly(
-          "hostnqn", [](const TargetController& self) { return self->host().hostnqn; },
-          "Of the host that is, or was last.")
+          "hostnqn", [](const TargetController& self) { return self->host().hostnqn; }, "Of the host that is, or was last.")
       .def_property_readonly(
-          "hostid", [](const TargetController& self) { return to_python(self->host().hostid); },
-          "Of the same host, 16 bytes.")
+          "hostid", [](const TargetController& self) { return to_python(self->host().hostid); }, "Of the same host, 16 bytes.")
       .def_property_readonly(
-          "kato_ms", [](const TargetController& self) { return self->kato_ms(); },
-          "Keep Alive Timeout in milliseconds; 0 for none.")
+          "kato_ms", [](const TargetController& self) { return self->kato_ms(); }, "Keep Alive Timeout in milliseconds; 0 for none.")
       .def_property_readonly(
-          "io_queues", [](const TargetController& self) { return self->io_queues().size(); },
-          "I/O queues that are connected.")
+          "io_queues", [](const TargetController& self) { return self->io_queues().size(); }, "I/O queues that are connected.")
       .def_property_readonly(
           "csts", [](const TargetController& self) { return self->csts(); }, "The property Controller Status.")
       .def(

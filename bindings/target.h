@@ -15,8 +15,8 @@ namespace fb::python {
 class TargetSide {
  public:
   /// `product` may be None.
-  TargetSide(const std::shared_ptr<Box>& box, const py::object& product, const std::vector<std::string>& deviations,
-             Fabric* fabric, const std::string& name);
+  TargetSide(const std::shared_ptr<Box>& box, const py::object& product, const std::vector<std::string>& deviations, Fabric* fabric,
+             const std::string& name);
 
   subsystem::Target& target() { return *target_; }
   /// Throws ValueError for options of no product. MDTS is at most what the listeners move.
@@ -26,14 +26,14 @@ class TargetSide {
     std::string security;
     std::string psks;
   };
-  const Endpoint& listen(Machine& machine, const std::string& transport, std::uint16_t portid, const py::dict& options,
-                         const py::dict& tcp, const Tls& tls);
+  const Endpoint& listen(Machine& machine, const std::string& transport, std::uint16_t portid, const py::dict& options, const py::dict& tcp,
+                         const Tls& tls);
 
  private:
   void bound_transfers(std::uint64_t bytes);
 
   Box& box_;
-  std::uint64_t transfer_most_ = 0;  ///< the least that a listener moves with one command; 0: no listener has a bound
+  std::uint64_t transfer_most_ = 0;     ///< the least that a listener moves with one command; 0: no listener has a bound
   std::uint64_t transfer_claimed_ = 0;  ///< the most that a subsystem allows
   deviations::DeviationSet deviations_;
   std::unique_ptr<subsystem::SubsystemHooks> hooks_;

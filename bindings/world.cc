@@ -172,8 +172,8 @@ void bind_world(py::module_& m) {
   py::class_<Fabric>(m, "Fabric");
   m.def(
       "make_fabric",
-      [](const std::shared_ptr<Box>& box, const py::dict& links, const py::object& bits_a_second,
-         const py::object& plan, std::uint64_t seed) {
+      [](const std::shared_ptr<Box>& box, const py::dict& links, const py::object& bits_a_second, const py::object& plan,
+         std::uint64_t seed) {
         World& world = box->world();
         net::LinkOptions options;
         set_options(options, links, "links");
@@ -200,8 +200,8 @@ void bind_world(py::module_& m) {
   py::class_<HeldMachine>(m, "Machine")
       .def_property_readonly("name", [](const HeldMachine& self) { return self->name(); })
       .def_property_readonly("address", [](const HeldMachine& self) { return to_string(self->address()); });
-  m.def("make_machine", [](const std::shared_ptr<Box>& box, Fabric* fabric, const std::string& name,
-                           const std::string& address, std::uint8_t mtu_code, const std::string& device) {
+  m.def("make_machine", [](const std::shared_ptr<Box>& box, Fabric* fabric, const std::string& name, const std::string& address,
+                           std::uint8_t mtu_code, const std::string& device) {
     box->check();
     const conformance::DeviceLayer layer = or_throw(conformance::parse_device_layer(device));
     std::unique_ptr<Machine> made;
@@ -217,30 +217,29 @@ void bind_world(py::module_& m) {
   });
 
   // Links, by the names of their ends.
-  m.def("link_cut", [](const std::shared_ptr<Box>& box, Fabric& fabric, const std::string& from, const std::string& to,
-                       const py::object& span) {
-    World& world = box->world();
-    sim_host(fabric, from), sim_host(fabric, to);
-    LinkControl::Direction& direction = fabric.control().direction(from + "->" + to);
-    direction.cut_until = span.is_none() ? Instant::never() : world.now() + duration_of(span, "span");
-  });
-  m.def("link_restore",
-        [](const std::shared_ptr<Box>& box, Fabric& fabric, const std::string& from, const std::string& to) {
-          box->check();
-          fabric.control().direction(from + "->" + to).cut_until = Instant();
+  m.def("link_cut",
+        [](const std::shared_ptr<Box>& box, Fabric& fabric, const std::string& from, const std::string& to, const py::object& span) {
+          World& world = box->world();
+          sim_host(fabric, from), sim_host(fabric, to);
+          LinkControl::Direction& direction = fabric.control().direction(from + "->" + to);
+          direction.cut_until = span.is_none() ? Instant::never() : world.now() + duration_of(span, "span");
         });
-  m.def("link_drop", [](const std::shared_ptr<Box>& box, Fabric& fabric, const std::string& from, const std::string& to,
-                        std::uint64_t count) {
+  m.def("link_restore", [](const std::shared_ptr<Box>& box, Fabric& fabric, const std::string& from, const std::string& to) {
     box->check();
-    sim_host(fabric, from), sim_host(fabric, to);
-    fabric.control().direction(from + "->" + to).drop = count;
+    fabric.control().direction(from + "->" + to).cut_until = Instant();
   });
-  m.def("link_watch", [](const std::shared_ptr<Box>& box, Fabric& fabric, const std::string& from,
-                         const std::string& to, const py::object& call) {
-    box->check();
-    sim_host(fabric, from), sim_host(fabric, to);
-    fabric.control().direction(from + "->" + to).watch = call.is_none() ? py::object() : call;
-  });
+  m.def("link_drop",
+        [](const std::shared_ptr<Box>& box, Fabric& fabric, const std::string& from, const std::string& to, std::uint64_t count) {
+          box->check();
+          sim_host(fabric, from), sim_host(fabric, to);
+          fabric.control().direction(from + "->" + to).drop = count;
+        });
+  m.def("link_watch",
+        [](const std::shared_ptr<Box>& box, Fabric& fabric, const std::string& from, const std::string& to, const py::object& call) {
+          box->check();
+          sim_host(fabric, from), sim_host(fabric, to);
+          fabric.control().direction(from + "->" + to).watch = call.is_none() ? py::object() : call;
+        });
   m.def("link_set", [](const std::shared_ptr<Box>& box, Fabric& fabric, const std::string& from, const std::string& to,
                        const py::dict& options, const py::object& bits_a_second) {
     box->check();
@@ -248,15 +247,13 @@ void bind_world(py::module_& m) {
     net::SimHost& b = sim_host(fabric, to);
     net::LinkOptions chosen = fabric.network().link(a, b);
     set_options(chosen, options, "link");
-    if (!bits_a_second.is_none())
-      chosen.bandwidth = static_cast<std::int64_t>(integer_of(bits_a_second, "bandwidth", 0, 1ull << 62));
+    if (!bits_a_second.is_none()) chosen.bandwidth = static_cast<std::int64_t>(integer_of(bits_a_second, "bandwidth", 0, 1ull << 62));
     fabric.network().set_link(a, b, chosen);
   });
-  m.def("link_counters",
-        [](const std::shared_ptr<Box>& box, Fabric& fabric, const std::string& from, const std::string& to) {
-          box->check();
-          return counters_of(fabric.network().counters(sim_host(fabric, from), sim_host(fabric, to)));
-        });
+  m.def("link_counters", [](const std::shared_ptr<Box>& box, Fabric& fabric, const std::string& from, const std::string& to) {
+    box->check();
+    return counters_of(fabric.network().counters(sim_host(fabric, from), sim_host(fabric, to)));
+  });
 }
 
 }  // namespace fb::python

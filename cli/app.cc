@@ -119,8 +119,9 @@ int run_program(int argc, const char* const* argv) {
   app.set_version_flag("--version", conformance::version_text(), "Show version, commit, ledger and compiler, and exit");
   app.require_subcommand(1);
   app.fallthrough(false);
-  set_help(app, "  fabricbench run --suite fabrics --report report\n"
-                "  fabricbench run --dut tcp://192.0.2.7:4420 --report report\n");
+  set_help(app,
+           "  fabricbench run --suite fabrics --report report\n"
+           "  fabricbench run --dut tcp://192.0.2.7:4420 --report report\n");
   Outcome outcome;
   add_run(app, outcome);
   add_init(app, outcome);

@@ -20,12 +20,10 @@ std::string typed(std::string_view name) {
 
 /// The values that the user named, in that order.
 template <class Value>
-std::vector<Value> chosen(std::string_view option, const std::vector<std::string>& names,
-                          const std::vector<Value>& all) {
+std::vector<Value> chosen(std::string_view option, const std::vector<std::string>& names, const std::vector<Value>& all) {
   std::vector<Value> values;
   for (const std::string& name : names) {
-    const auto found =
-        std::find_if(all.begin(), all.end(), [&](Value one) { return typed(name_of(one)) == typed(name); });
+    const auto found = std::find_if(all.begin(), all.end(), [&](Value one) { return typed(name_of(one)) == typed(name); });
     if (found == all.end()) {
       std::string known;
       std::vector<std::string> words;
@@ -60,7 +58,8 @@ std::vector<auth::DhGroup> AuthenticationArguments::chosen_groups() const {
 }
 
 void add_secret_file(CLI::App& command, AuthenticationArguments& arguments) {
-  command.add_option("--dhchap-secret-file", arguments.secret_file,
+  command
+      .add_option("--dhchap-secret-file", arguments.secret_file,
                   "DH-HMAC-CHAP secrets, one per line: [HOSTNQN] DHHC-1:... [DHHC-1:... of the controller]; mode 0600")
       ->type_name("FILE");
 }

@@ -52,10 +52,14 @@ fault::Plan plan_of(const CampaignArguments& arguments) {
 /// An amount that a plan gives, with its unit where that is not a time (10us) or plain.
 const char* amount_word(fault::Unit unit) {
   switch (unit) {
-    case fault::Unit::bytes: return "AMOUNT bytes";
-    case fault::Unit::nanoseconds: return "AMOUNT (a time)";
-    case fault::Unit::rate: return "AMOUNT kB/s";
-    default: return "AMOUNT";
+    case fault::Unit::bytes:
+      return "AMOUNT bytes";
+    case fault::Unit::nanoseconds:
+      return "AMOUNT (a time)";
+    case fault::Unit::rate:
+      return "AMOUNT kB/s";
+    default:
+      return "AMOUNT";
   }
 }
 
@@ -84,8 +88,10 @@ void print_faults_json() {
 std::string slug_of(const std::string& signature) {
   std::string slug;
   for (const char c : signature.substr(0, 48)) {
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0) slug += c;
-    else if (!slug.empty() && slug.back() != '-') slug += '-';
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
+      slug += c;
+    else if (!slug.empty() && slug.back() != '-')
+      slug += '-';
   }
   while (slug.ends_with('-')) slug.pop_back();
   return slug;
@@ -122,8 +128,7 @@ std::string write_files(const std::string& file, const std::string& json, const 
 
 std::string plan_digest(const fault::Plan& plan) { return digest_text(hash_name(fault::to_yaml(plan))); }
 
-nlohmann::ordered_json result_json(const CampaignOptions& options, const CampaignResult& result,
-                                   const std::vector<std::string>& replays) {
+nlohmann::ordered_json result_json(const CampaignOptions& options, const CampaignResult& result, const std::vector<std::string>& replays) {
   nlohmann::ordered_json json;
   json["workload"] = options.workload;
   if (!options.product.empty()) json["product"] = options.product;
@@ -162,9 +167,8 @@ CampaignState read_state(const std::string& path, const CampaignOptions& options
     const nlohmann::json json = nlohmann::json::parse(read_text(path));
     const std::string seeds = fmt::format("{}..{}", options.seeds.first, options.seeds.last);
     const bool same = json.at("workload") == options.workload && json.value("product", "") == options.product &&
-                      json.at("version") == tool_version() &&
-                      json.at("plan_digest") == plan_digest(options.plan) && json.at("seeds") == seeds &&
-                      json.at("steps") == options.steps && json.at("deviations") == options.deviations;
+                      json.at("version") == tool_version() && json.at("plan_digest") == plan_digest(options.plan) &&
+                      json.at("seeds") == seeds && json.at("steps") == options.steps && json.at("deviations") == options.deviations;
     if (!same) throw UserError(path + ": it is of another campaign (workload, plan, seeds, steps, deviations or version differ)");
     state.next = json.at("next");
     state.digest = std::stoull(json.at("digest").get<std::string>(), nullptr, 16);
@@ -201,8 +205,7 @@ void print_result(const CampaignOptions& options, const CampaignResult& result, 
 }
 
 /// `before` of them were done when this run began.
-std::string progress_text(const CampaignOptions& options, std::uint64_t done, std::uint64_t before, std::size_t failures,
-                          double seconds) {
+std::string progress_text(const CampaignOptions& options, std::uint64_t done, std::uint64_t before, std::size_t failures, double seconds) {
   const double rate = seconds > 0 ? static_cast<double>(done - before) / seconds : 0;
   const double left = rate > 0 ? static_cast<double>(options.seeds.count() - done) / rate : 0;
   return fmt::format("{} of {} worlds, {:.0f}/s, {:.0f} s left, {} distinct failures", done, options.seeds.count(), rate, left, failures);
@@ -326,16 +329,17 @@ void add_campaign(CLI::App& app, Outcome& outcome) {
   std::string known;
   for (const WorkloadFacts& facts : workloads()) known += (known.empty() ? "" : ", ") + std::string(facts.name);
   set_help(*command,
-                  "  fabricbench campaign --seeds 1..10000\n"
-                  "  fabricbench campaign --workload tcp --faults plan.yaml --seeds 1..500 --output nightly\n"
-                  "  fabricbench campaign --print-plan > plan.yaml\n"
-                  "  fabricbench campaign --deviation rdma_executes_duplicates --seeds 1..200\n"
-                  "  fabricbench campaign --seeds 1..1000000 --dask tcp://scheduler:8786\n"
-                  "  fabricbench campaign --dut tcp://192.0.2.7:4420 --seeds 1..10000 --time 2h --output nightly\n",
-                  exit_codes("no failure", "a failure, or a missed canary"));
+           "  fabricbench campaign --seeds 1..10000\n"
+           "  fabricbench campaign --workload tcp --faults plan.yaml --seeds 1..500 --output nightly\n"
+           "  fabricbench campaign --print-plan > plan.yaml\n"
+           "  fabricbench campaign --deviation rdma_executes_duplicates --seeds 1..200\n"
+           "  fabricbench campaign --seeds 1..1000000 --dask tcp://scheduler:8786\n"
+           "  fabricbench campaign --dut tcp://192.0.2.7:4420 --seeds 1..10000 --time 2h --output nightly\n",
+           exit_codes("no failure", "a failure, or a missed canary"));
   command->add_option("--workload", arguments->workload, "What the worlds do: " + known)->type_name("NAME")->capture_default_str();
-  command->add_option("--dut", arguments->dut,
-                      "A controller to test in real time: tcp://HOST:PORT[/NQN]. Data at the start of its first namespace is lost")
+  command
+      ->add_option("--dut", arguments->dut,
+                   "A controller to test in real time: tcp://HOST:PORT[/NQN]. Data at the start of its first namespace is lost")
       ->type_name("URL");
   command->add_option("--time", arguments->time, "Begin no further world after this time: 90s, 30m, 2h")->type_name("TIME");
   command->add_option("--faults", arguments->plan, "Fault plan; default: the standard plan; none: no faults")->type_name("FILE");

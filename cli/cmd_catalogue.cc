@@ -24,8 +24,10 @@ void write_catalogue(const CatalogueArguments& arguments) {
   }
   const auto files = or_throw(conformance::catalogue_files(reports));
   const std::vector<std::string> written = write_folder(arguments.output, files);
-  if (arguments.json) print_document({{"files", written}});
-  else std::printf("wrote %s and %zu other files\n", written.front().c_str(), written.size() - 1);
+  if (arguments.json)
+    print_document({{"files", written}});
+  else
+    std::printf("wrote %s and %zu other files\n", written.front().c_str(), written.size() - 1);
 }
 
 }  // namespace

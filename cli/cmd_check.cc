@@ -111,8 +111,8 @@ std::string why_nothing(const monitors::Monitors& judges, const Reading& reading
 }
 
 void print_json(const monitors::Monitors& judges, const Reading& reading, const std::string& nothing) {
-  nlohmann::ordered_json json = {{"packets", reading.frames}, {"decoded", nlohmann::ordered_json::object()},
-                                 {"findings", nlohmann::ordered_json::array()}};
+  nlohmann::ordered_json json = {
+      {"packets", reading.frames}, {"decoded", nlohmann::ordered_json::object()}, {"findings", nlohmann::ordered_json::array()}};
   for (const auto& [name, value] : decoded(judges.dissector(), reading)) json["decoded"][name] = value;
   for (const Finding& found : judges.findings()) {
     json["findings"].push_back(conformance::finding_json(found));
@@ -152,9 +152,9 @@ void print_summary(const monitors::Monitors& judges, const Reading& reading, con
   const auto advices = static_cast<std::uint64_t>(
       std::count_if(findings.begin(), findings.end(), [](const Finding& found) { return monitors::only_advises(found.rule); }));
   const std::uint64_t broken = findings.size() - advices;
-  std::string verdict = fmt::format("{} of {} rules that had something to check ({} in all)",
-                                    broken == 0 ? "no findings" : counted(broken, "finding"), judges.judged().size(),
-                                    monitors::catalogue().size());
+  std::string verdict =
+      fmt::format("{} of {} rules that had something to check ({} in all)", broken == 0 ? "no findings" : counted(broken, "finding"),
+                  judges.judged().size(), monitors::catalogue().size());
   if (advices > 0) verdict += fmt::format(", {} piece{} of advice", advices, advices == 1 ? "" : "s");
   print_wrapped(verdict, 2);
 }
@@ -291,14 +291,16 @@ int check_file(const CheckArguments& arguments) {
 void add_check(CLI::App& app, Outcome& outcome) {
   auto arguments = std::make_shared<CheckArguments>();
   CLI::App* command = app.add_subcommand("check", "Check a packet capture (pcap or pcapng) against the protocol rules");
-  command->footer("Exit code 0: no findings; 1: findings; 2: nothing to check, or the file is not\n"
-                  "completely readable; 130: interrupted (standard input).\n"
-                  "Examples:\n"
-                  "  fabricbench check lab.pcapng.zst\n"
-                  "  fabricbench check --tcp-port 4421 --keylog keys.txt lab.pcap\n"
-                  "  tcpdump -U -w - | fabricbench check -");
-  command->add_option("file", arguments->file,
-                      "A capture of RoCEv2, NVMe/TCP or MCTP, also compressed with gzip or zstd; - for standard input")
+  command->footer(
+      "Exit code 0: no findings; 1: findings; 2: nothing to check, or the file is not\n"
+      "completely readable; 130: interrupted (standard input).\n"
+      "Examples:\n"
+      "  fabricbench check lab.pcapng.zst\n"
+      "  fabricbench check --tcp-port 4421 --keylog keys.txt lab.pcap\n"
+      "  tcpdump -U -w - | fabricbench check -");
+  command
+      ->add_option("file", arguments->file,
+                   "A capture of RoCEv2, NVMe/TCP or MCTP, also compressed with gzip or zstd; - for standard input")
       ->required()
       ->type_name("FILE");
   command->add_option("--tcp-port", arguments->tcp_ports, "Ports of NVMe/TCP, beside 4420 and 8009")

@@ -95,8 +95,8 @@ int run_discover(HostSession& session, const DiscoverArguments& arguments) {
 std::string zones_text(const host::Namespace& space) {
   const host::ZoneGeometry& zones = space.facts().zones;
   if (zones.zone_blocks == 0) return {};
-  std::string text = fmt::format(", {} zones of {}", space.blocks() / zones.zone_blocks,
-                                 size_text(zones.zone_blocks * space.block_bytes()));
+  std::string text =
+      fmt::format(", {} zones of {}", space.blocks() / zones.zone_blocks, size_text(zones.zone_blocks * space.block_bytes()));
   if (zones.max_active != 0) text += fmt::format(", {} active", zones.max_active);
   if (zones.max_open != 0) text += fmt::format(", {} open", zones.max_open);
   return text;
@@ -106,10 +106,8 @@ Json namespaces_json(HostSession& session) {
   Json all = Json::array();
   for (const host::Namespace* space : session.host().namespaces()) {
     const host::ZoneGeometry& zones = space->facts().zones;
-    all.push_back({{"nsid", space->nsid()},
-                   {"blocks", space->blocks()},
-                   {"block_bytes", space->block_bytes()},
-                   {"zone_blocks", zones.zone_blocks}});
+    all.push_back(
+        {{"nsid", space->nsid()}, {"blocks", space->blocks()}, {"block_bytes", space->block_bytes()}, {"zone_blocks", zones.zone_blocks}});
   }
   return all;
 }
@@ -118,18 +116,17 @@ int run_connect(HostSession& session, bool json) {
   const host::Controller& controller = session.connect();
   if (json) {
     print_document({{"subnqn", controller.facts().subnqn},
-                {"cntlid", controller.facts().cntlid},
-                {"io_queues", controller.facts().io_queues},
-                {"io_entries", controller.facts().io_entries},
-                {"namespaces", namespaces_json(session)}});
+                    {"cntlid", controller.facts().cntlid},
+                    {"io_queues", controller.facts().io_queues},
+                    {"io_entries", controller.facts().io_entries},
+                    {"namespaces", namespaces_json(session)}});
     return 0;
   }
-  fmt::print("connected to {}\n  controller {}, {} I/O queues of {} entries\n",
-             controller.facts().subnqn, controller.facts().cntlid, controller.facts().io_queues,
-             controller.facts().io_entries);
+  fmt::print("connected to {}\n  controller {}, {} I/O queues of {} entries\n", controller.facts().subnqn, controller.facts().cntlid,
+             controller.facts().io_queues, controller.facts().io_entries);
   for (const host::Namespace* space : session.host().namespaces()) {
-    fmt::print("  namespace {}: {} blocks of {} bytes, {}{}\n", space->nsid(), space->blocks(),
-               space->block_bytes(), size_text(space->blocks() * space->block_bytes()), zones_text(*space));
+    fmt::print("  namespace {}: {} blocks of {} bytes, {}{}\n", space->nsid(), space->blocks(), space->block_bytes(),
+               size_text(space->blocks() * space->block_bytes()), zones_text(*space));
   }
   return 0;
 }
@@ -159,8 +156,7 @@ int run_identify(HostSession& session, bool json) {
   }
   fmt::print("{}\n", describe<nvme::IdentifyController>(controller.facts().identify));
   for (const host::Namespace* space : session.host().namespaces()) {
-    fmt::print("namespace {}: nsze={} block={}{}\n", space->nsid(), space->blocks(),
-               space->block_bytes(), zones_text(*space));
+    fmt::print("namespace {}: nsze={} block={}{}\n", space->nsid(), space->blocks(), space->block_bytes(), zones_text(*space));
   }
   return 0;
 }
@@ -173,8 +169,10 @@ struct ReadWriteArguments {
 };
 
 void report_blocks(const HostArguments& arguments, const char* did, std::uint64_t blocks, std::uint64_t lba) {
-  if (arguments.json) print_document({{"did", did}, {"blocks", blocks}, {"lba", lba}});
-  else fmt::print("{} {} block{} {} LBA {}\n", did, blocks, blocks == 1 ? "" : "s", std::string_view(did) == "read" ? "from" : "at", lba);
+  if (arguments.json)
+    print_document({{"did", did}, {"blocks", blocks}, {"lba", lba}});
+  else
+    fmt::print("{} {} block{} {} LBA {}\n", did, blocks, blocks == 1 ? "" : "s", std::string_view(did) == "read" ? "from" : "at", lba);
 }
 
 int run_read(HostSession& session, const ReadWriteArguments& arguments) {
@@ -236,8 +234,8 @@ int run_zones(HostSession& session, const ZoneArguments& arguments) {
   fmt::print("{:>12} {:>12} {:>12}  state\n", "start", "capacity", "pointer");
   for (const nvme::ZoneFacts& zone : report.zones) {
     const bool valid = zone.write_pointer != nvme::kNoWritePointer;
-    fmt::print("{:>12} {:>12} {:>12}  {}\n", zone.start, zone.capacity,
-               valid ? std::to_string(zone.write_pointer) : "-", nvme::name_of(zone.state));
+    fmt::print("{:>12} {:>12} {:>12}  {}\n", zone.start, zone.capacity, valid ? std::to_string(zone.write_pointer) : "-",
+               nvme::name_of(zone.state));
   }
   return 0;
 }
@@ -265,8 +263,10 @@ int run_zone(HostSession& session, const ZoneArguments& arguments) {
   const nvme::ZoneSendAction action = kZoneActions.at(arguments.action);
   const nvme::Status status = session.name_space().zone_send(action, arguments.lba, arguments.all).wait();
   if (!status.ok()) throw UserError(arguments.action + ": " + nvme::to_string(status));
-  if (arguments.host.json) print_document({{"action", arguments.action}, {"lba", arguments.lba}, {"all", arguments.all}});
-  else fmt::print("{}: done\n", arguments.action);
+  if (arguments.host.json)
+    print_document({{"action", arguments.action}, {"lba", arguments.lba}, {"all", arguments.all}});
+  else
+    fmt::print("{}: done\n", arguments.action);
   return 0;
 }
 
@@ -289,11 +289,10 @@ struct IoArguments {
 
 void print_figures(const char* what, const IoFigures& figures) {
   const std::int64_t us = std::max<std::int64_t>(figures.elapsed.count_ns() / 1000, 1);
-  fmt::print("{:<6} {:>9} in {:>10}, {:>6} MB/s, {:>8} IO/s; latency {} median, {} 99 %\n", what,
-             size_text(figures.bytes), to_string(figures.elapsed),
-             figures.bytes / static_cast<std::uint64_t>(us),
-             figures.commands * 1'000'000 / static_cast<std::uint64_t>(us),
-             to_string(figures.latency_median), to_string(figures.latency_99));
+  fmt::print("{:<6} {:>9} in {:>10}, {:>6} MB/s, {:>8} IO/s; latency {} median, {} 99 %\n", what, size_text(figures.bytes),
+             to_string(figures.elapsed), figures.bytes / static_cast<std::uint64_t>(us),
+             figures.commands * 1'000'000 / static_cast<std::uint64_t>(us), to_string(figures.latency_median),
+             to_string(figures.latency_99));
 }
 
 /// "50", "99.9".
@@ -354,11 +353,11 @@ int run_load(HostSession& session, host::Namespace& space, const LoadOptions& op
       timeline.push_back({{"reads", one.reads}, {"writes", one.writes}, {"bytes", one.bytes}});
     }
     print_document({{"write", figures_json(figures.writes)},
-                {"read", figures_json(figures.reads)},
-                {"timeline", timeline},
-                {"reads_compared", figures.verified},
-                {"verified", options.verify && !run.failed()},
-                {"failure", run.failure()}});
+                    {"read", figures_json(figures.reads)},
+                    {"timeline", timeline},
+                    {"reads_compared", figures.verified},
+                    {"verified", options.verify && !run.failed()},
+                    {"failure", run.failure()}});
     return run.failed() ? exit_code::red : exit_code::good;
   }
   if (figures.writes.commands > 0) print_figures("write", figures.writes);
@@ -392,8 +391,7 @@ LoadOptions load_options(const IoArguments& arguments, const IoOptions& io) {
 int run_io(HostSession& session, const IoArguments& arguments) {
   IoOptions options;
   options.bytes = or_throw(parse_size(arguments.size));
-  options.block_bytes = static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(or_throw(parse_size(arguments.block)), 1u << 30));
+  options.block_bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(or_throw(parse_size(arguments.block)), 1u << 30));
   options.queue_depth = arguments.queue_depth;
   options.seed = arguments.seed;
   options.verify = arguments.verify;
@@ -407,16 +405,14 @@ int run_io(HostSession& session, const IoArguments& arguments) {
     throw UserError(fmt::format("namespace {} is zoned: zones are written with write and append", space.nsid()));
   }
   if (options.bytes > space.blocks() * space.block_bytes()) {
-    throw UserError(fmt::format("--size {}: the namespace has {}", arguments.size,
-                                size_text(space.blocks() * space.block_bytes())));
+    throw UserError(fmt::format("--size {}: the namespace has {}", arguments.size, size_text(space.blocks() * space.block_bytes())));
   }
   if (arguments.is_load()) return run_load(session, space, load, arguments.host.json);
   IoRun run(session.world(), space, options);
   if (arguments.host.json) return print_io(run, arguments);
   print_figures("write", run.write_all());
   if (run.repeated() > 0) {
-    fmt::print("{} segment(s) written again: they were not flushed when the association was lost\n",
-               run.repeated());
+    fmt::print("{} segment(s) written again: they were not flushed when the association was lost\n", run.repeated());
   }
   if (!run.failed()) print_figures("read", run.read_all());
   if (run.failed()) {
@@ -427,8 +423,7 @@ int run_io(HostSession& session, const IoArguments& arguments) {
   return 0;
 }
 
-CLI::App* add_one(CLI::App& host, const char* name, const char* what, HostArguments& arguments,
-                  const std::string& example) {
+CLI::App* add_one(CLI::App& host, const char* name, const char* what, HostArguments& arguments, const std::string& example) {
   CLI::App* command = host.add_subcommand(name, what);
   command->add_option("url", arguments.url, "tcp://HOST[:PORT][/NQN] or rdma://...")->required()->type_name("URL");
   command
@@ -441,10 +436,8 @@ CLI::App* add_one(CLI::App& host, const char* name, const char* what, HostArgume
   command->add_flag("--data-digest", arguments.data_digest, "Data digests (TCP)");
   add_authentication(*command, arguments.authentication);
   add_tls_host(*command, arguments.tls);
-  command->add_flag("--tls-concat", arguments.tls.concatenated,
-                    "TLS with a key generated by DH-HMAC-CHAP (--dhchap-secret-file)");
-  command->add_option("--capture", arguments.capture, "Write a capture here at the end, with the TLS keys")
-      ->type_name("FILE");
+  command->add_flag("--tls-concat", arguments.tls.concatenated, "TLS with a key generated by DH-HMAC-CHAP (--dhchap-secret-file)");
+  command->add_option("--capture", arguments.capture, "Write a capture here at the end, with the TLS keys")->type_name("FILE");
   command->add_flag("--json", arguments.json, "Print the result as one JSON document");
   set_help(*command, "  fabricbench host " + example + "\n", exit_codes("success", "data differ, or the connection was lost"));
   return command;
@@ -456,14 +449,13 @@ void add_host(CLI::App& app, Outcome& outcome) {
   CLI::App* host = app.add_subcommand("host", "A host (initiator) over NVMe/TCP or RoCEv2");
   host->require_subcommand(1);
   set_help(*host,
-               "  fabricbench host io tcp://127.0.0.1:4420 --verify\n"
-               "  fabricbench host io rdma://127.0.0.2:4420 --local 127.0.0.3 --verify\n"
-               "  fabricbench host io rdma://192.0.2.7:4420 --device verbs:rxe0 --verify\n");
+           "  fabricbench host io tcp://127.0.0.1:4420 --verify\n"
+           "  fabricbench host io rdma://127.0.0.2:4420 --local 127.0.0.3 --verify\n"
+           "  fabricbench host io rdma://192.0.2.7:4420 --device verbs:rxe0 --verify\n");
 
   const auto simple = [&](const char* name, const char* what, int (*run)(HostSession&, bool)) {
     auto arguments = std::make_shared<HostArguments>();
-    CLI::App* command = add_one(*host, name, what, *arguments,
-                                std::string(name) + " rdma://127.0.0.2:4420 --local 127.0.0.3");
+    CLI::App* command = add_one(*host, name, what, *arguments, std::string(name) + " rdma://127.0.0.2:4420 --local 127.0.0.3");
     command->callback([arguments, run, &outcome] {
       outcome.code = guarded(*arguments, [&](HostSession& session) { return run(session, arguments->json); });
     });
@@ -476,9 +468,7 @@ void add_host(CLI::App& app, Outcome& outcome) {
   discover->add_flag("--persistent", find->persistent, "Stay connected and list again on every change");
   discover->add_flag("--no-referrals", find->no_referrals, "Do not follow referrals");
   discover->get_option("--json")->excludes("--persistent");
-  discover->callback([find, &outcome] {
-    outcome.code = guarded(find->host, [&](HostSession& s) { return run_discover(s, *find); });
-  });
+  discover->callback([find, &outcome] { outcome.code = guarded(find->host, [&](HostSession& s) { return run_discover(s, *find); }); });
   simple("connect", "Connect, list the namespaces, disconnect", run_connect);
   simple("identify", "Show Identify Controller and the namespaces", run_identify);
 
@@ -492,15 +482,11 @@ void add_host(CLI::App& app, Outcome& outcome) {
       command->add_option("--blocks", arguments->blocks, "Number of blocks [1]")->check(CLI::Range(1, 1 << 24))->type_name("N");
     }
     command->add_option("--file", arguments->file, "The data")->required()->type_name("FILE");
-    command->callback([arguments, run, &outcome] {
-      outcome.code =
-          guarded(arguments->host, [&](HostSession& s) { return run(s, *arguments); });
-    });
+    command->callback(
+        [arguments, run, &outcome] { outcome.code = guarded(arguments->host, [&](HostSession& s) { return run(s, *arguments); }); });
   };
-  transfer("read", "Read blocks into a file",
-           "read rdma://127.0.0.2:4420 --local 127.0.0.3 --blocks 8 --file out", run_read);
-  transfer("write", "Write a file to blocks",
-           "write rdma://127.0.0.2:4420 --local 127.0.0.3 --lba 8 --file in", run_write);
+  transfer("read", "Read blocks into a file", "read rdma://127.0.0.2:4420 --local 127.0.0.3 --blocks 8 --file out", run_read);
+  transfer("write", "Write a file to blocks", "write rdma://127.0.0.2:4420 --local 127.0.0.3 --lba 8 --file in", run_write);
 
   const auto zone_command = [&](const char* name, const char* what, const std::string& example,
                                 int (*run)(HostSession&, const ZoneArguments&)) {
@@ -508,9 +494,7 @@ void add_host(CLI::App& app, Outcome& outcome) {
     CLI::App* command = add_one(*host, name, what, zone->host, example);
     command->add_option("--nsid", zone->host.nsid, "Namespace; default: the first")->type_name("N");
     command->add_option("--lba", zone->lba, "First block of the zone [0]")->type_name("LBA");
-    command->callback([zone, run, &outcome] {
-      outcome.code = guarded(zone->host, [&](HostSession& s) { return run(s, *zone); });
-    });
+    command->callback([zone, run, &outcome] { outcome.code = guarded(zone->host, [&](HostSession& s) { return run(s, *zone); }); });
     return std::pair(command, zone);
   };
   zone_command("zones", "List the zones of a zoned namespace", "zones tcp://127.0.0.1:4420", run_zones);
@@ -535,10 +519,7 @@ void add_host(CLI::App& app, Outcome& outcome) {
       ->check(CLI::Range(1, 1024))
       ->type_name("N")
       ->capture_default_str();
-  io->add_option("--seed", arguments->seed, "Seed of the pattern")
-      ->check(check_seed)
-      ->type_name("N")
-      ->capture_default_str();
+  io->add_option("--seed", arguments->seed, "Seed of the pattern")->check(check_seed)->type_name("N")->capture_default_str();
   io->add_flag("--verify", arguments->verify, "Compare what is read with what was written");
   io->add_option("--io-queues", arguments->io_queues, "I/O queues of the association")
       ->check(CLI::Range(1, 128))
@@ -552,10 +533,7 @@ void add_host(CLI::App& app, Outcome& outcome) {
   io->add_option("--rate", arguments->rate, "A load of at most so many commands a second")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{100'000'000}))
       ->type_name("N");
-  io->callback([arguments, &outcome] {
-    outcome.code =
-        guarded(arguments->host, [&](HostSession& s) { return run_io(s, *arguments); });
-  });
+  io->callback([arguments, &outcome] { outcome.code = guarded(arguments->host, [&](HostSession& s) { return run_io(s, *arguments); }); });
 
   CLI::App* drive = host->add_subcommand("drive", "Drive this machine's Linux NVMe host for a bench");
   set_help(
@@ -567,11 +545,9 @@ void add_host(CLI::App& app, Outcome& outcome) {
   drive->add_flag("--verbose", options->verbose, "Log the calls of nvme-cli on standard error");
   drive->add_flag("--tls", options->tls, "This machine runs tlshd: connect over TLS, too");
   auto listen = std::make_shared<std::string>();
-  drive->add_option("--listen", *listen, "Serve sessions over TCP at this address instead")
-      ->type_name("ADDRESS:PORT");
-  drive->callback([options, listen, &outcome] {
-    outcome.code = listen->empty() ? drive::serve(*options) : drive::serve_sessions(*listen, *options);
-  });
+  drive->add_option("--listen", *listen, "Serve sessions over TCP at this address instead")->type_name("ADDRESS:PORT");
+  drive->callback(
+      [options, listen, &outcome] { outcome.code = listen->empty() ? drive::serve(*options) : drive::serve_sessions(*listen, *options); });
 }
 
 }  // namespace fb::cli

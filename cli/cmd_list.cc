@@ -83,8 +83,7 @@ void add_list(CLI::App& app, Outcome& outcome) {
   set_help(*command, "  fabricbench list --suite fabrics\n  fabricbench list --deviations\n  fabricbench list --drives --json\n",
            exit_codes("success", "not used"));
   add_selection(*command, arguments->selection);
-  command->add_flag("--deviations", arguments->deviations,
-                    "List the ways in which the embedded products can misbehave");
+  command->add_flag("--deviations", arguments->deviations, "List the ways in which the embedded products can misbehave");
   command->add_flag("--drives", arguments->drives, "List the kinds of drives for mctp exec and mctp serve");
   command->add_flag("--json", arguments->json, "Print one JSON document");
   command->callback([arguments, &outcome] {
@@ -93,14 +92,18 @@ void add_list(CLI::App& app, Outcome& outcome) {
     if (arguments->drives) {
       const bool any = !chosen.suites.empty() || !chosen.cases.empty() || !chosen.roles.empty() || !chosen.transport.empty();
       if (arguments->deviations || any) throw UserError("--drives lists drives: it goes with --json only");
-      if (arguments->json) print_document(drives_json());
-      else std::fputs(drives_text().c_str(), stdout);
+      if (arguments->json)
+        print_document(drives_json());
+      else
+        std::fputs(drives_text().c_str(), stdout);
       return;
     }
     if (arguments->deviations) {
       const Deviations found = deviations_for(chosen);
-      if (arguments->json) print_document(deviations_json(found));
-      else std::fputs(deviations_text(found).c_str(), stdout);
+      if (arguments->json)
+        print_document(deviations_json(found));
+      else
+        std::fputs(deviations_text(found).c_str(), stdout);
       return;
     }
     const auto cases = or_throw(select(all_cases(), chosen));

@@ -119,8 +119,7 @@ MctpBusOptions bus_options(const MctpArguments& arguments) {
   options.deviations = or_throw(deviations::DeviationSet::of_names(arguments.deviations, deviations::Product::endpoint));
   for (const auto* chosen : options.deviations.chosen()) {
     if (chosen->product == deviations::Product::endpoint) continue;
-    throw UserError(fmt::format("--deviation {}: a deviation of a {}, not of an endpoint", chosen->name,
-                                name_of(chosen->product)));
+    throw UserError(fmt::format("--deviation {}: a deviation of a {}, not of an endpoint", chosen->name, name_of(chosen->product)));
   }
   more_processing_options(arguments, options);
   options.namespace_bytes = or_throw(parse_size(arguments.size));
@@ -183,13 +182,12 @@ int wait_for(World& world, pid_t child) {
 }
 
 /// What --dbus asks for; null without.
-std::unique_ptr<MctpDbus> publish(World& world, MctpBus& bus, mctp::SocketServer& server,
-                                  const std::filesystem::path& directory, const MctpArguments& arguments) {
+std::unique_ptr<MctpDbus> publish(World& world, MctpBus& bus, mctp::SocketServer& server, const std::filesystem::path& directory,
+                                  const MctpArguments& arguments) {
   if (!arguments.dbus) return nullptr;
-  return std::make_unique<MctpDbus>(world, bus, directory, arguments.network_id == "signed",
-                                    [&server](std::uint32_t network, mctp::Eid eid, std::uint32_t mtu) {
-                                      server.set_unit(network, eid, mtu - mctp::kHeaderSize);
-                                    });
+  return std::make_unique<MctpDbus>(
+      world, bus, directory, arguments.network_id == "signed",
+      [&server](std::uint32_t network, mctp::Eid eid, std::uint32_t mtu) { server.set_unit(network, eid, mtu - mctp::kHeaderSize); });
 }
 
 std::vector<MctpDrive*> drives_of(const MctpBus& bus) {
@@ -276,8 +274,8 @@ int run_serve(const MctpArguments& arguments) {
   if (arguments.json) {
     print_document(std::move(said), -1);
   } else {
-    std::printf("serving %s\nLD_PRELOAD=%s %s=%s", server->path().c_str(), preload_path(directory.path()).c_str(),
-                mctp::kSocketVariable, server->path().c_str());
+    std::printf("serving %s\nLD_PRELOAD=%s %s=%s", server->path().c_str(), preload_path(directory.path()).c_str(), mctp::kSocketVariable,
+                server->path().c_str());
     if (dbus) std::printf(" %s=%s", kDbusVariable, dbus->address().c_str());
     std::printf("\n");
   }
@@ -299,8 +297,7 @@ void add_bus_options(CLI::App& command, MctpArguments& arguments) {
       ->capture_default_str();
   command.add_option("--namespace", arguments.size, "Size of NSID 1 of each drive")->type_name("SIZE")->capture_default_str();
   command.add_option("--capture", arguments.capture, "Write a capture of the bus here while it runs")->type_name("FILE");
-  command.add_option("--counters", arguments.counters, "Write the requests to each drive here at the end, as JSON")
-      ->type_name("FILE");
+  command.add_option("--counters", arguments.counters, "Write the requests to each drive here at the end, as JSON")->type_name("FILE");
   command.add_flag("--dbus", arguments.dbus, "Publish the endpoints on a D-Bus of its own, as the MCTP daemon does");
   command.add_flag("--timing", arguments.bus.timing, "Real bus speed: SMBus at 100 kHz, a serial line at 115,200 baud");
   command.add_option("--drive", arguments.drive, "Kind of every drive (list --drives)")->type_name("NAME");
@@ -309,13 +306,13 @@ void add_bus_options(CLI::App& command, MctpArguments& arguments) {
       ->delimiter(',');
   command.add_option("--latency", arguments.latency, "Every command takes so long; beyond 90ms the drive asks for more time")
       ->type_name("TIME");
-  command.add_option("--more-processing-count", arguments.more_count,
-                     "Number of More Processing Required responses to one command; endless: no final response")
+  command
+      .add_option("--more-processing-count", arguments.more_count,
+                  "Number of More Processing Required responses to one command; endless: no final response")
       ->type_name("N");
   command.add_option("--more-processing-interval", arguments.more_interval, "Time between two of them (100ms)")->type_name("TIME");
   command.add_option("--more-processing-time", arguments.more_time, "Time that each of them requests")->type_name("TIME");
-  command.add_flag("--strict-controllers", arguments.strict,
-                   "Controller 0, which nvme sends by default, does not exist");
+  command.add_flag("--strict-controllers", arguments.strict, "Controller 0, which nvme sends by default, does not exist");
   command.add_flag("--json", arguments.json, "Print the result as one JSON document");
 }
 
@@ -323,8 +320,9 @@ void add_socket_options(CLI::App& command, MctpArguments& arguments) {
   command.add_option("--kernel", arguments.kernel, "The Linux that the sockets are like: before 6.17 none binds to a peer")
       ->check(one_of_texts({"6.9", "6.17"}))
       ->capture_default_str();
-  command.add_option("--dbus-network-id", arguments.network_id,
-                     "Type of NetworkId on D-Bus: that of mctpd, or that which libnvme before 3 reads")
+  command
+      .add_option("--dbus-network-id", arguments.network_id,
+                  "Type of NetworkId on D-Bus: that of mctpd, or that which libnvme before 3 reads")
       ->check(one_of_texts({"unsigned", "signed"}))
       ->capture_default_str();
 }
@@ -345,13 +343,12 @@ void add_mctp(CLI::App& app, Outcome& outcome) {
            "error, and standard output is the JSON document.");
   add_bus_options(*exec, *arguments);
   add_socket_options(*exec, *arguments);
-  exec->add_option("program", arguments->program, "The program and its arguments, after --")
-      ->required()
-      ->type_name("PROGRAM");
+  exec->add_option("program", arguments->program, "The program and its arguments, after --")->required()->type_name("PROGRAM");
   exec->callback([arguments, &outcome] { outcome.code = run_exec(*arguments); });
 
   auto* serve = group->add_subcommand("serve", "Serve the bus on a unix socket, or a drive on a serial line, until SIGINT or SIGTERM");
-  set_help(*serve, "  fabricbench mctp serve --socket /tmp/bus\n  fabricbench mctp serve --serial pty\n"
+  set_help(*serve,
+           "  fabricbench mctp serve --socket /tmp/bus\n  fabricbench mctp serve --serial pty\n"
            "  fabricbench mctp serve --socket /tmp/bus --control unix:/tmp/bus.ctl\n",
            exit_codes("ended by SIGINT or SIGTERM", "the bench broke"));
   add_bus_options(*serve, *arguments);

@@ -59,8 +59,10 @@ void install(const NetworkDirectArguments& arguments) {
     throw UserError("this system has no catalogue of providers; " + narrow(kLibrariesVariable) + "=" + id + "=" + shown +
                     " in the environment does the same for a program");
   }
-  if (arguments.json) print_document({{"installed", {{"guid", id}, {"path", shown}}}});
-  else std::printf("installed %s %s\n", id.c_str(), shown.c_str());
+  if (arguments.json)
+    print_document({{"installed", {{"guid", id}, {"path", shown}}}});
+  else
+    std::printf("installed %s %s\n", id.c_str(), shown.c_str());
 }
 
 void remove(const NetworkDirectArguments& arguments) {

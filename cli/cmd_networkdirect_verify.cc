@@ -127,9 +127,7 @@ void add_networkdirect_verify(CLI::App& group, Outcome& outcome) {
   command->add_option("--provider", arguments->provider, "Library of the provider behind the verifier; default: the project's own")
       ->type_name("PATH");
   command->add_option("--guid", arguments->guid, "Class to request from its DllGetClassObject")->type_name("GUID");
-  command->add_option("--without", arguments->without, "Skip this rule; may be repeated")
-      ->type_name("RULE")
-      ->allow_extra_args(false);
+  command->add_option("--without", arguments->without, "Skip this rule; may be repeated")->type_name("RULE")->allow_extra_args(false);
   command->add_flag("--json", arguments->json, "Print one JSON document");
   command->add_option("program", arguments->program, "The program and its arguments")->required()->type_name("PROGRAM");
   command->callback([&outcome, arguments] { outcome.code = verify(*arguments); });

@@ -25,8 +25,8 @@ namespace {
 
 using conformance::LiveFinding;
 
-constexpr Duration kTurn = Duration::ms(100);        // a capture on disk is at most so old
-constexpr Duration kProbe = Duration::s(5);          // a controller that is there accepts within
+constexpr Duration kTurn = Duration::ms(100);  // a capture on disk is at most so old
+constexpr Duration kProbe = Duration::s(5);    // a controller that is there accepts within
 constexpr std::uint64_t kSeedDefault = 1;
 
 struct ProxyArguments {
@@ -154,10 +154,9 @@ std::unique_ptr<capture::GrowingFile> open_capture(World& world, const std::stri
   if (path.empty()) return nullptr;
   const auto wall = std::chrono::system_clock::now().time_since_epoch();
   const std::int64_t wall_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(wall).count();
-  return or_throw(capture::GrowingFile::create(path, {.title = "fabricbench proxy",
-                                                      .interface = "fabric",
-                                                      .epoch_ns = wall_ns - world.now().count_ns(),
-                                                      .decoders = &world.trace()}));
+  return or_throw(capture::GrowingFile::create(
+      path,
+      {.title = "fabricbench proxy", .interface = "fabric", .epoch_ns = wall_ns - world.now().count_ns(), .decoders = &world.trace()}));
 }
 
 /// Dissectors know NVMe/TCP by its port alone: in the capture the ends of controllers have it, whatever they listen on.
@@ -224,9 +223,8 @@ int run_proxy(const ProxyArguments& arguments) {
   std::optional<ShownOnKnownPort> shown;
   if (capture != nullptr) world.trace().add_sink(shown.emplace(*capture));
   world.trace().add_sink(judge, TraceSink::Hears::wire);
-  auto made = proxy::TcpProxy::start(
-      world, streams,
-      {.routes = routes, .keep_discovery = arguments.keep_discovery, .faults = points ? &*points : nullptr});
+  auto made = proxy::TcpProxy::start(world, streams,
+                                     {.routes = routes, .keep_discovery = arguments.keep_discovery, .faults = points ? &*points : nullptr});
   if (!made) throw UserError("--listen " + arguments.listen.front() + ": " + made.error().text);
   const std::unique_ptr<proxy::TcpProxy> between = std::move(made).value();
   between->on_remark = [](const std::string& text) { std::fprintf(stderr, "fabricbench: %s\n", text.c_str()); };

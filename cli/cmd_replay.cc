@@ -60,12 +60,12 @@ std::vector<Wanted> wanted_of(const ReplayArguments& arguments) {
   return read_results(arguments.what, arguments.case_name);
 }
 
-RunResult run_again(const Wanted& wanted, const ReplayArguments& arguments,
-                    const std::optional<ReportFolder>& folder, Gatherer& gathered, Interrupter& interrupter) {
+RunResult run_again(const Wanted& wanted, const ReplayArguments& arguments, const std::optional<ReportFolder>& folder, Gatherer& gathered,
+                    Interrupter& interrupter) {
   const ReplayToken& token = wanted.token;
   if (token.version != tool_version()) {
-    std::fprintf(stderr, "fabricbench: the token is of version %s, this is %s: the bytes may differ\n",
-                 token.version.c_str(), std::string(tool_version()).c_str());
+    std::fprintf(stderr, "fabricbench: the token is of version %s, this is %s: the bytes may differ\n", token.version.c_str(),
+                 std::string(tool_version()).c_str());
   }
   Selection selection;
   selection.cases = {token.case_name};
@@ -95,9 +95,7 @@ RunResult run_again(const Wanted& wanted, const ReplayArguments& arguments,
       return gathered.watch(info, transport, lane);
     };
     options.keep_capture = [&](const CaseResult& result, std::string_view transport, std::string_view lane,
-                               const capture::PcapngWriter& writer) {
-      return folder->keep_capture(result, transport, lane, writer);
-    };
+                               const capture::PcapngWriter& writer) { return folder->keep_capture(result, transport, lane, writer); };
   }
   RunResult run = run_cases(cases, options);
   for (CaseResult& result : run.cases) dispose(result, {}, today());
@@ -133,9 +131,8 @@ int replay(const ReplayArguments& arguments) {
       const CaseResult& result = run.cases.front();
       std::fputs(terminal_summary(run, facts, arguments.report, true).c_str(), stdout);
       const std::string digest = digest_text(result.digest);
-      std::printf("%s: %s, digest %s%s\n", wanted.token.case_name.c_str(),
-                  std::string(name_of(result.verdict)).c_str(), digest.c_str(),
-                  wanted.digest.empty()      ? ""
+      std::printf("%s: %s, digest %s%s\n", wanted.token.case_name.c_str(), std::string(name_of(result.verdict)).c_str(), digest.c_str(),
+                  wanted.digest.empty()     ? ""
                   : wanted.digest == digest ? " (as in the report)"
                                             : " (the report has another digest)");
     }
@@ -149,8 +146,8 @@ int replay(const ReplayArguments& arguments) {
 
 void add_replay(CLI::App& app, Outcome& outcome) {
   auto arguments = std::make_shared<ReplayArguments>();
-  CLI::App* command = app.add_subcommand(
-      "replay", "Run a case again from its replay token or a results.json, or a world from a campaign's file");
+  CLI::App* command =
+      app.add_subcommand("replay", "Run a case again from its replay token or a results.json, or a world from a campaign's file");
   set_help(*command,
            "  fabricbench replay fb1:connect_refuses_sqsize_zero:v=0.2.0:seed=1:dut=embedded:...\n"
            "  fabricbench replay report/results.json --case connect_refuses_sqsize_zero\n"

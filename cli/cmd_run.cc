@@ -166,8 +166,8 @@ std::optional<Stopped> meet(Product& product, bool report) {
   return std::nullopt;
 }
 
-int finish(const RunArguments& arguments, RunResult& run, const ReportFacts& facts,
-           const std::optional<ReportFolder>& folder, const Gatherer& gathered) {
+int finish(const RunArguments& arguments, RunResult& run, const ReportFacts& facts, const std::optional<ReportFolder>& folder,
+           const Gatherer& gathered) {
   // The verdicts reach the terminal whatever becomes of the folder.
   const Result<void> written = folder ? folder->write(run, facts, &gathered) : Result<void>();
   if (arguments.json) {
@@ -189,9 +189,8 @@ int finish(const RunArguments& arguments, RunResult& run, const ReportFacts& fac
   }
   const Summary summary = summarize(run);
   // Nothing but INCONCLUSIVE is no good news.
-  const bool decided = std::ranges::any_of(run.cases, [](const CaseResult& result) {
-    return result.verdict != Verdict::inconclusive && result.verdict != Verdict::skip;
-  });
+  const bool decided = std::ranges::any_of(
+      run.cases, [](const CaseResult& result) { return result.verdict != Verdict::inconclusive && result.verdict != Verdict::skip; });
   const auto open = std::ranges::find(run.cases, Verdict::inconclusive, &CaseResult::verdict);
   if (!decided && open != run.cases.end() && !summary.red) {
     throw UserError(fmt::format("{}: no case could be decided; {}: {}", facts.dut, open->info->name, open->reason));
@@ -323,9 +322,10 @@ void add_run(CLI::App& app, Outcome& outcome) {
            "  fabricbench run --dut 'host:ssh root@lab fabricbench host drive' --local 192.0.2.1 --transport tcp\n"
            "  fabricbench run --case connect_refuses_sqsize_zero --deviation connect_takes_sqsize_zero\n",
            exit_codes("all as expected", "a FAIL, an ERROR, an unexpected pass or a missed canary"));
-  CLI::Option* const config = command->add_option("--config", arguments->config,
-                                                  "Read options from this file; without it from fabricbench.toml, if there is one here")
-                                  ->type_name("FILE");
+  CLI::Option* const config =
+      command
+          ->add_option("--config", arguments->config, "Read options from this file; without it from fabricbench.toml, if there is one here")
+          ->type_name("FILE");
   command->add_flag("--no-config", arguments->no_config, "Read no fabricbench.toml")->excludes(config);
   add_selection(*command, arguments->selection);
   command
@@ -350,20 +350,18 @@ void add_run(CLI::App& app, Outcome& outcome) {
       ->type_name("NAME")
       ->delimiter(',')
       ->allow_extra_args(false);
-  command->add_option("--seed", arguments->seed, "Seed of every random choice")
-      ->check(check_seed)->type_name("N")->capture_default_str();
+  command->add_option("--seed", arguments->seed, "Seed of every random choice")->check(check_seed)->type_name("N")->capture_default_str();
   add_report_folder(*command, arguments->report);
-  CLI::Option* const captures = command
-      ->add_option("--captures", arguments->captures,
-                   "Which captures the report keeps: all, failures (all but those of passed cases) or none [all; failures with "
-                   "several lanes]")
-      ->transform(one_of_words<Captures>({{"all", Captures::all}, {"failures", Captures::failures}, {"none", Captures::none}}))
-      ->type_name("WHICH");
+  CLI::Option* const captures =
+      command
+          ->add_option("--captures", arguments->captures,
+                       "Which captures the report keeps: all, failures (all but those of passed cases) or none [all; failures with "
+                       "several lanes]")
+          ->transform(one_of_words<Captures>({{"all", Captures::all}, {"failures", Captures::failures}, {"none", Captures::none}}))
+          ->type_name("WHICH");
   command->add_option("--waivers", arguments->waivers, "Known failures of the product (YAML)")->type_name("FILE");
-  command->add_option("--profile", arguments->profile, "A known peer: linux-6.1, or a file NAME.yaml")
-      ->type_name("NAME");
-  command->add_option("--today", arguments->date, "Date for the expiry of waivers, for example 2027-01-31")
-      ->type_name("DATE");
+  command->add_option("--profile", arguments->profile, "A known peer: linux-6.1, or a file NAME.yaml")->type_name("NAME");
+  command->add_option("--today", arguments->date, "Date for the expiry of waivers, for example 2027-01-31")->type_name("DATE");
   command->add_option("--jobs", arguments->jobs, "Cases at a time (embedded products)")
       ->check(CLI::Range(1u, 256u))
       ->type_name("N")

@@ -43,8 +43,8 @@ int run_selftest(SelftestArguments& arguments) {
 void add_selftest(CLI::App& app, Outcome& outcome) {
   auto arguments = std::make_shared<SelftestArguments>();
   arguments->options.jobs = default_jobs();
-  CLI::App* command = app.add_subcommand(
-      "selftest", "Run every case against the correct product, and against one with each matching defect");
+  CLI::App* command =
+      app.add_subcommand("selftest", "Run every case against the correct product, and against one with each matching defect");
   set_help(*command, "  fabricbench selftest\n  fabricbench selftest --suite rdma --json\n",
            exit_codes("every deviation was caught", "a deviation was missed, or a case failed on the correct product"));
   add_selection(*command, arguments->selection);
@@ -56,8 +56,7 @@ void add_selftest(CLI::App& app, Outcome& outcome) {
       ->check(CLI::Range(1u, 256u))
       ->type_name("N")
       ->capture_default_str();
-  command->add_flag("--named-only", arguments->named_only,
-                    "Run deviations only against the cases that name their requirement");
+  command->add_flag("--named-only", arguments->named_only, "Run deviations only against the cases that name their requirement");
   command->add_flag("--json", arguments->json, "Print the results as one JSON document");
   command->callback([arguments, &outcome] { outcome.code = run_selftest(*arguments); });
 }

@@ -64,8 +64,8 @@ int shrink_file(const ShrinkArguments& arguments) {
     print_document(std::move(json));
   } else {
     for (const std::string& sentence : result.story) std::puts(sentence.c_str());
-    std::printf("faults: %zu of %zu are left, steps: %zu of %zu (%zu worlds in %.1f s)\n", result.decisions_after,
-                result.decisions_before, result.steps_after, result.steps_before, result.worlds, result.seconds);
+    std::printf("faults: %zu of %zu are left, steps: %zu of %zu (%zu worlds in %.1f s)\n", result.decisions_after, result.decisions_before,
+                result.steps_after, result.steps_before, result.worlds, result.seconds);
     if (result.runs > 1) std::printf("the failure shows in %u of %u runs\n", result.shown, result.runs);
     std::printf("fabricbench replay %s\n", out.c_str());
   }

@@ -31,8 +31,10 @@ void write_statement(const StatementArguments& arguments) {
   files.emplace_back("statement.html", conformance::statement_html(statement));
   files.emplace_back("statement.pdf", or_throw(conformance::statement_pdf(statement)));
   const std::vector<std::string> written = write_folder(arguments.output, files);
-  if (arguments.json) print_document({{"outcome", statement.outcome}, {"sha256", statement.sha256}, {"files", written}});
-  else for (const std::string& file : written) std::printf("wrote %s\n", file.c_str());
+  if (arguments.json)
+    print_document({{"outcome", statement.outcome}, {"sha256", statement.sha256}, {"files", written}});
+  else
+    for (const std::string& file : written) std::printf("wrote %s\n", file.c_str());
 }
 
 }  // namespace

@@ -114,8 +114,7 @@ std::unique_ptr<transport::ControllerFabric> TargetSockets::listen(const conform
   transport::TcpControllerOptions tcp;
   tcp.security = terms_.security;
   net::StreamHost& streams = terms_.tls != nullptr ? terms_.tls->listening() : session_.streams();
-  return or_throw(
-      transport::TcpControllerFabric::start(session_.world(), streams, url.to.address, options, tcp, acceptor, terms_.hooks));
+  return or_throw(transport::TcpControllerFabric::start(session_.world(), streams, url.to.address, options, tcp, acceptor, terms_.hooks));
 }
 
 std::uint16_t TargetSockets::free_portid() const {
@@ -179,8 +178,7 @@ void check_names(const TargetArguments& arguments) {
     throw UserError("--nqn " + arguments.nqn + " is the name of the discovery service; the subsystem needs one of its own");
   }
   if (arguments.namespaces.empty()) {
-    throw UserError(
-        "no --namespace: hosts would find no disk; add one (--namespace 64M), or use --namespace none if that is intended");
+    throw UserError("no --namespace: hosts would find no disk; add one (--namespace 64M), or use --namespace none if that is intended");
   }
   const bool none = std::ranges::find(arguments.namespaces, "none") != arguments.namespaces.end();
   if (none && arguments.namespaces.size() > 1) throw UserError("--namespace none cannot be combined with other namespaces");
@@ -192,8 +190,7 @@ std::uint32_t version_from(const std::string& text) {
 }
 
 /// What stands between the listeners and this machine's streams; null without TLS.
-std::unique_ptr<transport::TlsSide> make_tls(RealSession& session, const TlsArguments& arguments,
-                                             std::optional<auth::PskStore>& keys,
+std::unique_ptr<transport::TlsSide> make_tls(RealSession& session, const TlsArguments& arguments, std::optional<auth::PskStore>& keys,
                                              transport::TransportHooks* hooks) {
   if (!keys) return nullptr;
   transport::TlsSideOptions options{.name = "target.tls"};
@@ -201,9 +198,8 @@ std::unique_ptr<transport::TlsSide> make_tls(RealSession& session, const TlsArgu
   if (!arguments.on) options.security = transport::ChannelSecurity::offered;
   if (hooks != nullptr) options.departs = [hooks](std::string_view at) { return hooks->departs(at); };
   auto side = std::make_unique<transport::TlsSide>(session.world(), session.streams(), *keys, options);
-  side->on_refused([](const Endpoint& peer, const std::string& why) {
-    std::fprintf(stderr, "refused %s: %s\n", to_string(peer).c_str(), why.c_str());
-  });
+  side->on_refused(
+      [](const Endpoint& peer, const std::string& why) { std::fprintf(stderr, "refused %s: %s\n", to_string(peer).c_str(), why.c_str()); });
   return side;
 }
 
@@ -338,7 +334,7 @@ int run_target(const TargetArguments& arguments) {
   subsystem::SubsystemHooks* const hooks = told ? &told->subsystem : plain_hooks.get();
   const CaptureFile capture(world, arguments.capture, "fabricbench target");
   auto tls = make_tls(session, arguments.tls, keys, hooks);
-  const auto security = tls == nullptr              ? transport::ChannelSecurity::none
+  const auto security = tls == nullptr     ? transport::ChannelSecurity::none
                         : arguments.tls.on ? transport::ChannelSecurity::required
                                            : transport::ChannelSecurity::offered;
   TargetSockets sockets(session, address, arguments.tls.on);  // outlives the target's channels
@@ -368,32 +364,25 @@ int run_target(const TargetArguments& arguments) {
 
 void add_target(CLI::App& app, Outcome& outcome) {
   auto* command = app.add_subcommand("target", "Serve an emulated subsystem over NVMe/TCP and RoCEv2");
-  set_help(
-      *command,
-      "  fabricbench target --listen rdma://127.0.0.2:4420 --namespace 64M\n"
-      "  fabricbench target --listen tcp://127.0.0.1:4420 --namespace 64M\n"
-      "  fabricbench target --listen tcp://127.0.0.1:4420 --namespace 64M --tls --psk-file keys\n"
-      "  fabricbench target --listen tcp://127.0.0.1:4420 --discovery-listen tcp://127.0.0.1 --namespace 64M\n"
-      "  fabricbench target --listen rdma://127.0.0.2:4420 --namespace 1G,file=disk.img,bs=4096\n"
-      "  fabricbench target --listen rdma://192.0.2.7:4420 --device verbs:rxe0 --namespace 1G\n"
-      "  fabricbench target --listen tcp://127.0.0.1:4420 --namespace 64M --control unix:/run/user/1000/disk.sock\n",
-      exit_codes("ended by SIGINT or SIGTERM", "the bench broke"));
+  set_help(*command,
+           "  fabricbench target --listen rdma://127.0.0.2:4420 --namespace 64M\n"
+           "  fabricbench target --listen tcp://127.0.0.1:4420 --namespace 64M\n"
+           "  fabricbench target --listen tcp://127.0.0.1:4420 --namespace 64M --tls --psk-file keys\n"
+           "  fabricbench target --listen tcp://127.0.0.1:4420 --discovery-listen tcp://127.0.0.1 --namespace 64M\n"
+           "  fabricbench target --listen rdma://127.0.0.2:4420 --namespace 1G,file=disk.img,bs=4096\n"
+           "  fabricbench target --listen rdma://192.0.2.7:4420 --device verbs:rxe0 --namespace 1G\n"
+           "  fabricbench target --listen tcp://127.0.0.1:4420 --namespace 64M --control unix:/run/user/1000/disk.sock\n",
+           exit_codes("ended by SIGINT or SIGTERM", "the bench broke"));
   auto arguments = std::make_shared<TargetArguments>();
-  command->add_option("--listen", arguments->listen, "tcp://HOST:PORT or rdma://HOST:PORT; may be repeated")
-      ->required()
+  command->add_option("--listen", arguments->listen, "tcp://HOST:PORT or rdma://HOST:PORT; may be repeated")->required()->type_name("URL");
+  command->add_option("--discovery-listen", arguments->discovery_listen, "Listener of the discovery service only; default port 8009 (TCP)")
       ->type_name("URL");
-  command
-      ->add_option("--discovery-listen", arguments->discovery_listen,
-                   "Listener of the discovery service only; default port 8009 (TCP)")
-      ->type_name("URL");
-  command->add_option("--discovery-nqn", arguments->discovery_nqn,
-                      "Unique NQN of the discovery service, beside the well-known one")
+  command->add_option("--discovery-nqn", arguments->discovery_nqn, "Unique NQN of the discovery service, beside the well-known one")
       ->type_name("NQN");
-  command->add_option("--referral", arguments->referrals,
-                      "Add a referral to this discovery service; may be repeated")
-      ->type_name("URL");
-  command->add_option("--local", arguments->local,
-                      "Raw Ethernet: l2:PATH,PEER,ADDRESS over unix sockets, or packet:INTERFACE,ADDRESS on an interface")
+  command->add_option("--referral", arguments->referrals, "Add a referral to this discovery service; may be repeated")->type_name("URL");
+  command
+      ->add_option("--local", arguments->local,
+                   "Raw Ethernet: l2:PATH,PEER,ADDRESS over unix sockets, or packet:INTERFACE,ADDRESS on an interface")
       ->type_name("HOST");
   add_rdma_device(*command, arguments->device);
   command
@@ -412,22 +401,19 @@ void add_target(CLI::App& app, Outcome& outcome) {
       ->check(one_of_texts({"1.4", "2.0", "2.1"}))
       ->type_name("VERSION")
       ->capture_default_str();
-  command->add_option("--allow-host", arguments->allowed_hosts, "Only these hosts may connect; may be repeated")
-      ->type_name("NQN");
+  command->add_option("--allow-host", arguments->allowed_hosts, "Only these hosts may connect; may be repeated")->type_name("NQN");
   std::string names;
   for (const subsystem::Leniency& one : subsystem::leniencies()) {
     names += (names.empty() ? "" : "; ") + std::string(one.name) + ": " + std::string(one.what);
   }
-  CLI::Option* const lenient =
-      command
-          ->add_option("--lenient", arguments->leniency,
-                       "Accept what the specification requires to be refused; without a name all of: " + names)
-          ->type_name("NAME,...")
-          ->expected(0, 1);
+  CLI::Option* const lenient = command
+                                   ->add_option("--lenient", arguments->leniency,
+                                                "Accept what the specification requires to be refused; without a name all of: " + names)
+                                   ->type_name("NAME,...")
+                                   ->expected(0, 1);
   add_authentication(*command, arguments->authentication);
   add_tls_target(*command, arguments->tls);
-  command->add_option("--capture", arguments->capture, "Write a capture here while it runs, with the TLS keys")
-      ->type_name("FILE");
+  command->add_option("--capture", arguments->capture, "Write a capture here while it runs, with the TLS keys")->type_name("FILE");
   command->add_option("--control", arguments->control, "Take JSON-RPC 2.0 at this unix socket, for its owner alone (fabricbench ctl)")
       ->type_name("unix:PATH");
   command->add_flag("--busy-poll", arguments->busy_poll, "Never sleep: lower latency, one core fully used");

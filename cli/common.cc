@@ -83,7 +83,8 @@ net::LocalHost local_host(const std::string& text, const Endpoint& to, RocePort 
     throw UserError("--local " + text + " and " + to_string(to.address) + " are of different families (IPv4, IPv6)");
   }
   if (port == RocePort::own && parsed->address == to.address) {
-    throw UserError("--local " + text + " is the other side's address; both need UDP port 4791, so each "
+    throw UserError("--local " + text +
+                    " is the other side's address; both need UDP port 4791, so each "
                     "has an address of its own (127.0.0.3 for example)");
   }
   return *parsed;

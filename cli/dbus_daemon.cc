@@ -51,9 +51,9 @@ DbusDaemon::DbusDaemon(const std::filesystem::path& directory) {
   OpenFile complaints(open(errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   Pipe output = make_pipe();
   // It goes with us even when we are killed.
-  process_ = start_program({"setpriv", "--pdeathsig", "TERM", "dbus-daemon", "--nofork", "--nopidfile",
-                            "--print-address", "--config-file=" + config.string()},
-                           own_environment(), {.output = output.write_end.fd(), .errors = complaints.fd()});
+  process_ = start_program(
+      {"setpriv", "--pdeathsig", "TERM", "dbus-daemon", "--nofork", "--nopidfile", "--print-address", "--config-file=" + config.string()},
+      own_environment(), {.output = output.write_end.fd(), .errors = complaints.fd()});
   output.write_end.close();
   if (says_its_address(output.read_end.fd())) return;
   end();

@@ -112,8 +112,8 @@ void DriveControl::add_health_methods() {
             }});
   rpc_.add({"health.set", "Change the health of a drive; requesters get the events that follow from it",
             of_drive({a_number("temperature", "Composite temperature in kelvins", 0, 0xFFFF),
-                      a_number("critical_warning", "Bits of the critical warning", 0, 0x3F),
-                      a_number("available_spare", "Percent", 0, 100), a_number("percentage_used", "Percent; it may pass 100", 0, 255)}),
+                      a_number("critical_warning", "Bits of the critical warning", 0, 0x3F), a_number("available_spare", "Percent", 0, 100),
+                      a_number("percentage_used", "Percent; it may pass 100", 0, 255)}),
             [this](const RpcArguments& arguments) {
               subsystem::Subsystem& disk = drive_of(arguments).disk();
               if (const auto value = arguments.maybe<std::uint16_t>("temperature")) disk.set_temperature(*value);

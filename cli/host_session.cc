@@ -20,8 +20,8 @@ using conformance::url_text;
 // A target that does not answer at all is given up after this; CM alone would try for a minute.
 constexpr Duration kPatience = Duration::s(30);
 
-std::unique_ptr<transport::HostFabric> open_fabric(RealSession& session, const HostArguments& arguments,
-                                                   std::string_view transport, transport::TlsSide* tls) {
+std::unique_ptr<transport::HostFabric> open_fabric(RealSession& session, const HostArguments& arguments, std::string_view transport,
+                                                   transport::TlsSide* tls) {
   if (transport == "rdma") {
     if (arguments.header_digest || arguments.data_digest) {
       throw UserError("--hdr-digest and --data-digest are for NVMe/TCP (tcp://...), not " + arguments.url);
@@ -33,8 +33,7 @@ std::unique_ptr<transport::HostFabric> open_fabric(RealSession& session, const H
   options.data_digest = arguments.data_digest;
   options.digest_required = true;
   if (tls != nullptr) options.connect_timeout = kHandshakePatience;
-  auto fabric = std::make_unique<transport::TcpHostFabric>(session.world(), session.streams(),
-                                                           session.address(), options);
+  auto fabric = std::make_unique<transport::TcpHostFabric>(session.world(), session.streams(), session.address(), options);
   fabric->set_secure_streams(tls);
   return fabric;
 }
@@ -51,8 +50,7 @@ net::LocalHost local_of(const HostArguments& arguments, const conformance::Fabri
 }
 
 /// Null without TLS.
-std::unique_ptr<transport::TlsSide> open_tls(RealSession& session, const HostArguments& arguments,
-                                             std::optional<auth::PskStore>& keys,
+std::unique_ptr<transport::TlsSide> open_tls(RealSession& session, const HostArguments& arguments, std::optional<auth::PskStore>& keys,
                                              const conformance::FabricUrl& url) {
   check_tls_transport(arguments.tls, url.transport, arguments.url);
   if (!keys) return nullptr;
@@ -62,8 +60,7 @@ std::unique_ptr<transport::TlsSide> open_tls(RealSession& session, const HostArg
 }
 
 /// What this host authenticates with, on both queues' side of the association.
-host::AuthenticationOptions authentication_of(const AuthenticationArguments& arguments,
-                                              std::string_view hostnqn) {
+host::AuthenticationOptions authentication_of(const AuthenticationArguments& arguments, std::string_view hostnqn) {
   host::AuthenticationOptions options;
   options.hashes = arguments.chosen_hashes();
   options.groups = arguments.chosen_groups();
@@ -121,9 +118,7 @@ HostSession::~HostSession() {
   }
 }
 
-std::string HostSession::hinted(const std::string& error) const {
-  return error + transport::identity_hint(error, identity_version_);
-}
+std::string HostSession::hinted(const std::string& error) const { return error + transport::identity_hint(error, identity_version_); }
 
 host::DiscoveryOptions HostSession::discovery_options(bool follow_referrals) const {
   host::DiscoveryOptions options;
@@ -153,8 +148,7 @@ host::DiscoveryResult HostSession::discover(bool follow_referrals) {
   return ask(client, discovery_options(follow_referrals));
 }
 
-void HostSession::watch(bool follow_referrals,
-                        const std::function<void(const host::DiscoveryResult&)>& on_log) {
+void HostSession::watch(bool follow_referrals, const std::function<void(const host::DiscoveryResult&)>& on_log) {
   host::DiscoveryClient client(*host_);
   client.set_on_change(on_log);
   host::DiscoveryOptions options = discovery_options(follow_referrals);

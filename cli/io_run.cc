@@ -21,8 +21,7 @@ class IoRun::Request final : public host::IoRequest {
   Instant started;
 };
 
-IoRun::IoRun(World& world, host::Namespace& space, const IoOptions& options)
-    : world_(world), space_(space), options_(options) {
+IoRun::IoRun(World& world, host::Namespace& space, const IoOptions& options) : world_(world), space_(space), options_(options) {
   const std::uint32_t block = space.block_bytes();
   blocks_total_ = std::min(options.bytes / block, space.blocks());
   const std::uint32_t each = std::max(block, std::min(options.block_bytes, space.max_transfer()));
@@ -47,15 +46,13 @@ void keep_tags(const host::Namespace& space, MutableBytes wanted, ByteView read)
   const nvme::BlockLayout& layout = space.facts().layout;
   if (!layout.is_protected() || space.facts().strips()) return;
   for (std::size_t at = layout.tuple_at(); at < wanted.size(); at += layout.bytes()) {
-    std::copy_n(read.begin() + static_cast<std::ptrdiff_t>(at), layout.tuple_bytes(),
-                wanted.begin() + static_cast<std::ptrdiff_t>(at));
+    std::copy_n(read.begin() + static_cast<std::ptrdiff_t>(at), layout.tuple_bytes(), wanted.begin() + static_cast<std::ptrdiff_t>(at));
   }
 }
 
 bool IoRun::next(Request& request) {
   if (failed() || next_lba_ >= end_lba_) return false;
-  const auto blocks = static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(blocks_each_, end_lba_ - next_lba_));
+  const auto blocks = static_cast<std::uint32_t>(std::min<std::uint64_t>(blocks_each_, end_lba_ - next_lba_));
   request.opcode = opcode_;
   request.lba = next_lba_;
   request.blocks = blocks;
@@ -75,8 +72,7 @@ void IoRun::done(Request& request, nvme::Status status) {
   const bool read = opcode_ == nvme::IoOpcode::read;
   if (!status.ok()) {
     if (!failed()) {
-      failure_ = fmt::format("{} of LBA {}: {}", read ? "read" : "write", request.lba,
-                             nvme::to_string(status));
+      failure_ = fmt::format("{} of LBA {}: {}", read ? "read" : "write", request.lba, nvme::to_string(status));
     }
     return;
   }
@@ -87,8 +83,7 @@ void IoRun::done(Request& request, nvme::Status status) {
     const auto differs = std::mismatch(wanted.begin(), wanted.end(), request.data.begin());
     if (differs.first != wanted.end() && !failed()) {
       const auto at = static_cast<std::uint64_t>(differs.first - wanted.begin());
-      failure_ = fmt::format("LBA {} differs from byte {} on", request.lba + at / space_.block_bytes(),
-                             at % space_.block_bytes());
+      failure_ = fmt::format("LBA {} differs from byte {} on", request.lba + at / space_.block_bytes(), at % space_.block_bytes());
     }
   }
   next(request);
@@ -97,8 +92,7 @@ void IoRun::done(Request& request, nvme::Status status) {
 void IoRun::progress(const char* what) {
   if (!options_.show_progress || world_.now() - shown_ < Duration::ms(500)) return;
   shown_ = world_.now();
-  std::fprintf(stderr, "\r\033[K%s %llu of %llu MiB", what,
-               static_cast<unsigned long long>(blocks_done_ * space_.block_bytes() >> 20),
+  std::fprintf(stderr, "\r\033[K%s %llu of %llu MiB", what, static_cast<unsigned long long>(blocks_done_ * space_.block_bytes() >> 20),
                static_cast<unsigned long long>(blocks_total_ * space_.block_bytes() >> 20));
 }
 

@@ -35,7 +35,7 @@ struct IoFigures {
   /// Latencies that so many percent of the commands stayed within: one for each of kPercentiles.
   std::vector<Duration> latency_percentiles;
   struct Bucket {
-    Duration below;          ///< and not below the bucket before
+    Duration below;  ///< and not below the bucket before
     std::uint64_t commands = 0;
   };
   /// Ascending, each twice as wide as the one before; from the first that holds a command to the last.

@@ -19,8 +19,8 @@ struct LoadOptions {
   std::uint64_t seed = 1;
   bool random = false;
   unsigned read_percent = 100;
-  Duration time = {};                  ///< 0: until `bytes` have been moved
-  std::uint64_t rate = 0;              ///< commands a second; 0: as many as there can be
+  Duration time = {};      ///< 0: until `bytes` have been moved
+  std::uint64_t rate = 0;  ///< commands a second; 0: as many as there can be
   bool verify = false;
 };
 
@@ -56,13 +56,13 @@ class LoadRun {
   World& world_;
   host::Namespace& space_;
   LoadOptions options_;
-  std::uint64_t pieces_ = 0;     ///< of the range, each of a command
+  std::uint64_t pieces_ = 0;  ///< of the range, each of a command
   std::uint32_t blocks_each_ = 0;
   std::uint64_t commands_most_ = 0;
   Rng draws_;
   std::vector<std::unique_ptr<Request>> requests_;
   std::vector<Request*> waiting_;
-  std::vector<bool> written_;    ///< by piece, in this run
+  std::vector<bool> written_;  ///< by piece, in this run
   std::uint64_t next_piece_ = 0;
   std::uint64_t started_commands_ = 0;
   unsigned in_flight_ = 0;
@@ -70,7 +70,7 @@ class LoadRun {
   LoadFigures figures_;
   std::string failure_;
   Instant began_;
-  Instant due_;                  ///< of the next command, where there is a rate
+  Instant due_;  ///< of the next command, where there is a rate
   Timer<LoadRun, &LoadRun::on_pace> pace_{"io.rate", *this};
 };
 

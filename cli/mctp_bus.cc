@@ -94,8 +94,7 @@ MctpBus::MctpBus(World& world, const MctpBusOptions& options) : bus_(world) {
   }
 }
 
-MctpDrive::MctpDrive(World& world, const MctpBusOptions& options, unsigned number, std::uint8_t address)
-    : world_(world) {
+MctpDrive::MctpDrive(World& world, const MctpBusOptions& options, unsigned number, std::uint8_t address) : world_(world) {
   use(options.deviations);
   subsystem::SubsystemOptions& disk = options_.subsystem;
   disk.nqn = fmt::format("nqn.2026-11.org.fabricbench:drive.{}", number);
@@ -145,8 +144,7 @@ void MctpDrive::set_present(bool present) {
 }
 
 void MctpDrive::put_on(mctp::SimpleDevice& node) {
-  drive_ = std::make_unique<mi::Drive>(world_, node, std::move(options_),
-                                       mi::DriveHooks{nullptr, &endpoint_hooks_, &mctp_hooks_});
+  drive_ = std::make_unique<mi::Drive>(world_, node, std::move(options_), mi::DriveHooks{nullptr, &endpoint_hooks_, &mctp_hooks_});
 }
 
 namespace {

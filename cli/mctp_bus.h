@@ -17,11 +17,11 @@
 namespace fb::cli {
 
 struct MctpBusOptions {
-  std::vector<std::uint32_t> networks = {1};  ///< their numbers
-  unsigned endpoints = 2;        ///< of each network, from EID 9 on, each a drive of its own
-  unsigned controllers = 2;      ///< of each, from 1 on
+  std::vector<std::uint32_t> networks = {1};    ///< their numbers
+  unsigned endpoints = 2;                       ///< of each network, from EID 9 on, each a drive of its own
+  unsigned controllers = 2;                     ///< of each, from 1 on
   std::uint64_t namespace_bytes = 64ull << 20;  ///< NSID 1 of each
-  bool timing = false;           ///< SMBus at 100 kHz takes its time
+  bool timing = false;                          ///< SMBus at 100 kHz takes its time
   /// Commands that name controller 0 mean the first: `nvme` sends 0 unless it is told a controller.
   bool controller_zero = true;
   /// What kind of drive each is; null: the usual one.

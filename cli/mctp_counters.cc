@@ -16,11 +16,16 @@ using Json = nlohmann::ordered_json;
 
 std::string_view kind_name(mi::MessageKind kind) {
   switch (kind) {
-    case mi::MessageKind::control_primitive: return "primitive";
-    case mi::MessageKind::mi_command: return "mi";
-    case mi::MessageKind::admin_command: return "admin";
-    case mi::MessageKind::pcie_command: return "pcie";
-    case mi::MessageKind::async_event: break;
+    case mi::MessageKind::control_primitive:
+      return "primitive";
+    case mi::MessageKind::mi_command:
+      return "mi";
+    case mi::MessageKind::admin_command:
+      return "admin";
+    case mi::MessageKind::pcie_command:
+      return "pcie";
+    case mi::MessageKind::async_event:
+      break;
   }
   return "other";
 }

@@ -86,16 +86,14 @@ int get_eid(sd_bus*, const char*, const char*, const char*, sd_bus_message* repl
 int get_network(sd_bus*, const char*, const char*, const char*, sd_bus_message* reply, void* data, sd_bus_error*) {
   return sd_bus_message_append(reply, "u", of<Endpoint>(data).network.number());
 }
-int get_signed_network(sd_bus*, const char*, const char*, const char*, sd_bus_message* reply, void* data,
-                       sd_bus_error*) {
+int get_signed_network(sd_bus*, const char*, const char*, const char*, sd_bus_message* reply, void* data, sd_bus_error*) {
   return sd_bus_message_append(reply, "i", static_cast<std::int32_t>(of<Endpoint>(data).network.number()));
 }
 int get_types(sd_bus*, const char*, const char*, const char*, sd_bus_message* reply, void* data, sd_bus_error*) {
   const auto& types = of<Endpoint>(data).known.types;
   return sd_bus_message_append_array(reply, 'y', types.data(), types.size());
 }
-int get_vendor_types(sd_bus*, const char*, const char*, const char*, sd_bus_message* reply, void* data,
-                     sd_bus_error*) {
+int get_vendor_types(sd_bus*, const char*, const char*, const char*, sd_bus_message* reply, void* data, sd_bus_error*) {
   int result = sd_bus_message_open_container(reply, 'a', "(yvq)");
   for (const mctp::VendorSupport& one : of<Endpoint>(data).known.vendors) {
     if (result < 0) return result;
@@ -196,63 +194,55 @@ int get_present(sd_bus*, const char*, const char*, const char*, sd_bus_message* 
 template <bool Present>
 int plug(sd_bus_message* call, void* data, sd_bus_error*) {
   of<MctpDbus::DriveObject>(data).drive.set_present(Present);
-  sd_bus_emit_properties_changed(sd_bus_message_get_bus(call), sd_bus_message_get_path(call),
-                                 sd_bus_message_get_interface(call), "Present", nullptr);
+  sd_bus_emit_properties_changed(sd_bus_message_get_bus(call), sd_bus_message_get_path(call), sd_bus_message_get_interface(call), "Present",
+                                 nullptr);
   return sd_bus_reply_method_return(call, "");
 }
 
 constexpr unsigned kConst = SD_BUS_VTABLE_PROPERTY_CONST;
 constexpr unsigned kChanges = SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE;
 constexpr unsigned kOpen = SD_BUS_VTABLE_UNPRIVILEGED;
-const sd_bus_vtable kOldEndpointTable[] = {SD_BUS_VTABLE_START(0),
-                                           SD_BUS_PROPERTY("EID", "y", get_eid, 0, kConst),
+const sd_bus_vtable kOldEndpointTable[] = {SD_BUS_VTABLE_START(0), SD_BUS_PROPERTY("EID", "y", get_eid, 0, kConst),
                                            SD_BUS_PROPERTY("NetworkId", "i", get_signed_network, 0, kConst),
-                                           SD_BUS_PROPERTY("SupportedMessageTypes", "ay", get_types, 0, kConst),
-                                           SD_BUS_VTABLE_END};
-const sd_bus_vtable kEndpointTable[] = {
-    SD_BUS_VTABLE_START(0),
-    SD_BUS_PROPERTY("EID", "y", get_eid, 0, kConst),
-    SD_BUS_PROPERTY("NetworkId", "u", get_network, 0, kConst),
-    SD_BUS_PROPERTY("SupportedMessageTypes", "ay", get_types, 0, kConst),
-    SD_BUS_PROPERTY("VendorDefinedMessageTypes", "a(yvq)", get_vendor_types, 0, kConst),
-    SD_BUS_VTABLE_END};
-const sd_bus_vtable kSignedEndpointTable[] = {
-    SD_BUS_VTABLE_START(0),
-    SD_BUS_PROPERTY("EID", "y", get_eid, 0, kConst),
-    SD_BUS_PROPERTY("NetworkId", "i", get_signed_network, 0, kConst),
-    SD_BUS_PROPERTY("SupportedMessageTypes", "ay", get_types, 0, kConst),
-    SD_BUS_PROPERTY("VendorDefinedMessageTypes", "a(yvq)", get_vendor_types, 0, kConst),
-    SD_BUS_VTABLE_END};
-const sd_bus_vtable kUuidTable[] = {SD_BUS_VTABLE_START(0), SD_BUS_PROPERTY("UUID", "s", get_uuid, 0, kConst),
-                                    SD_BUS_VTABLE_END};
-const sd_bus_vtable kEndpointControlTable[] = {
-    SD_BUS_VTABLE_START(0), SD_BUS_PROPERTY("Connectivity", "s", get_connectivity, 0, kChanges),
-    SD_BUS_METHOD("SetMTU", "u", "", set_mtu, kOpen), SD_BUS_METHOD("Remove", "", "", remove_endpoint, kOpen),
-    SD_BUS_METHOD("Recover", "", "", recover_endpoint, kOpen), SD_BUS_VTABLE_END};
-const sd_bus_vtable kLinkTable[] = {
-    SD_BUS_VTABLE_START(0), SD_BUS_PROPERTY("NetworkId", "u", get_link_network, 0, kChanges),
-    SD_BUS_WRITABLE_PROPERTY("Role", "s", get_role, set_role, 0, kChanges | kOpen), SD_BUS_VTABLE_END};
-const sd_bus_vtable kLinkOwnerTable[] = {
-    SD_BUS_VTABLE_START(0),
-    SD_BUS_METHOD("SetupEndpoint", "ay", "yisb", look<mctp::Assigning::missing>, kOpen),
-    SD_BUS_METHOD("AssignEndpoint", "ay", "yisb", look<mctp::Assigning::always>, kOpen),
-    SD_BUS_METHOD("AssignEndpointStatic", "ayy", "yisb", look_static, kOpen),
-    SD_BUS_METHOD("LearnEndpoint", "ay", "yisb", look<mctp::Assigning::never>, kOpen),
-    SD_BUS_VTABLE_END};
-const sd_bus_vtable kNetworkTable[] = {
-    SD_BUS_VTABLE_START(0), SD_BUS_PROPERTY("LocalEIDs", "ay", get_local_eids, 0, kConst),
-    SD_BUS_METHOD("LearnEndpoint", "y", "sb", learn_eid, kOpen), SD_BUS_VTABLE_END};
-const sd_bus_vtable kDriveTable[] = {
-    SD_BUS_VTABLE_START(0), SD_BUS_PROPERTY("Present", "b", get_present, 0, kChanges),
-    SD_BUS_METHOD("Plug", "", "", plug<true>, kOpen), SD_BUS_METHOD("Unplug", "", "", plug<false>, kOpen),
-    SD_BUS_VTABLE_END};
+                                           SD_BUS_PROPERTY("SupportedMessageTypes", "ay", get_types, 0, kConst), SD_BUS_VTABLE_END};
+const sd_bus_vtable kEndpointTable[] = {SD_BUS_VTABLE_START(0),
+                                        SD_BUS_PROPERTY("EID", "y", get_eid, 0, kConst),
+                                        SD_BUS_PROPERTY("NetworkId", "u", get_network, 0, kConst),
+                                        SD_BUS_PROPERTY("SupportedMessageTypes", "ay", get_types, 0, kConst),
+                                        SD_BUS_PROPERTY("VendorDefinedMessageTypes", "a(yvq)", get_vendor_types, 0, kConst),
+                                        SD_BUS_VTABLE_END};
+const sd_bus_vtable kSignedEndpointTable[] = {SD_BUS_VTABLE_START(0),
+                                              SD_BUS_PROPERTY("EID", "y", get_eid, 0, kConst),
+                                              SD_BUS_PROPERTY("NetworkId", "i", get_signed_network, 0, kConst),
+                                              SD_BUS_PROPERTY("SupportedMessageTypes", "ay", get_types, 0, kConst),
+                                              SD_BUS_PROPERTY("VendorDefinedMessageTypes", "a(yvq)", get_vendor_types, 0, kConst),
+                                              SD_BUS_VTABLE_END};
+const sd_bus_vtable kUuidTable[] = {SD_BUS_VTABLE_START(0), SD_BUS_PROPERTY("UUID", "s", get_uuid, 0, kConst), SD_BUS_VTABLE_END};
+const sd_bus_vtable kEndpointControlTable[] = {SD_BUS_VTABLE_START(0),
+                                               SD_BUS_PROPERTY("Connectivity", "s", get_connectivity, 0, kChanges),
+                                               SD_BUS_METHOD("SetMTU", "u", "", set_mtu, kOpen),
+                                               SD_BUS_METHOD("Remove", "", "", remove_endpoint, kOpen),
+                                               SD_BUS_METHOD("Recover", "", "", recover_endpoint, kOpen),
+                                               SD_BUS_VTABLE_END};
+const sd_bus_vtable kLinkTable[] = {SD_BUS_VTABLE_START(0), SD_BUS_PROPERTY("NetworkId", "u", get_link_network, 0, kChanges),
+                                    SD_BUS_WRITABLE_PROPERTY("Role", "s", get_role, set_role, 0, kChanges | kOpen), SD_BUS_VTABLE_END};
+const sd_bus_vtable kLinkOwnerTable[] = {SD_BUS_VTABLE_START(0),
+                                         SD_BUS_METHOD("SetupEndpoint", "ay", "yisb", look<mctp::Assigning::missing>, kOpen),
+                                         SD_BUS_METHOD("AssignEndpoint", "ay", "yisb", look<mctp::Assigning::always>, kOpen),
+                                         SD_BUS_METHOD("AssignEndpointStatic", "ayy", "yisb", look_static, kOpen),
+                                         SD_BUS_METHOD("LearnEndpoint", "ay", "yisb", look<mctp::Assigning::never>, kOpen),
+                                         SD_BUS_VTABLE_END};
+const sd_bus_vtable kNetworkTable[] = {SD_BUS_VTABLE_START(0), SD_BUS_PROPERTY("LocalEIDs", "ay", get_local_eids, 0, kConst),
+                                       SD_BUS_METHOD("LearnEndpoint", "y", "sb", learn_eid, kOpen), SD_BUS_VTABLE_END};
+const sd_bus_vtable kDriveTable[] = {SD_BUS_VTABLE_START(0), SD_BUS_PROPERTY("Present", "b", get_present, 0, kChanges),
+                                     SD_BUS_METHOD("Plug", "", "", plug<true>, kOpen), SD_BUS_METHOD("Unplug", "", "", plug<false>, kOpen),
+                                     SD_BUS_VTABLE_END};
 
 }  // namespace
 
 // ---- the connection ----
 
-MctpDbus::MctpDbus(World& world, MctpBus& bus, const std::filesystem::path& directory, bool signed_network_id,
-                   SetMtu set_mtu)
+MctpDbus::MctpDbus(World& world, MctpBus& bus, const std::filesystem::path& directory, bool signed_network_id, SetMtu set_mtu)
     : world_(world), daemon_(directory), signed_network_id_(signed_network_id), set_mtu_(std::move(set_mtu)) {
   try {
     connect();
@@ -299,8 +289,7 @@ void MctpDbus::flush() { on_readable(); }
 void MctpDbus::add(const std::string& path, const char* interface, const sd_bus_vtable* table, void* data,
                    std::vector<sd_bus_slot*>* slots) {
   sd_bus_slot* slot = nullptr;
-  good(sd_bus_add_object_vtable(connection_, slots == nullptr ? nullptr : &slot, path.c_str(), interface, table, data),
-       interface);
+  good(sd_bus_add_object_vtable(connection_, slots == nullptr ? nullptr : &slot, path.c_str(), interface, table, data), interface);
   if (slots != nullptr) slots->push_back(slot);
 }
 
@@ -325,15 +314,13 @@ void MctpDbus::publish_bus(MctpBus& bus) {
   }
   for (const auto& drive : bus.drives()) {
     drives_.push_back(std::make_unique<DriveObject>(DriveObject{*drive}));
-    add(fmt::format("{}/drives/{}", kOwnRoot, drive->serial()), "org.fabricbench.Drive1", kDriveTable,
-        drives_.back().get());
+    add(fmt::format("{}/drives/{}", kOwnRoot, drive->serial()), "org.fabricbench.Drive1", kDriveTable, drives_.back().get());
   }
 }
 
 void MctpDbus::publish(mctp::Network& network, const mctp::KnownEndpoint& known, bool local) {
   const std::uint32_t number = network.number();
-  auto made = std::unique_ptr<Endpoint>(new Endpoint{*this, network, known, local,
-                                                     fmt::format("{}/{}/{}", kOldRoot, number, known.eid),
+  auto made = std::unique_ptr<Endpoint>(new Endpoint{*this, network, known, local, fmt::format("{}/{}/{}", kOldRoot, number, known.eid),
                                                      fmt::format("{}/networks/{}/endpoints/{}", kNewRoot, number, known.eid)});
   Endpoint& endpoint = *made;
   endpoints_[endpoint.key()] = std::move(made);
@@ -374,32 +361,27 @@ MctpDbus::Endpoint* MctpDbus::find_at(const Link& link, const mctp::PhysicalAddr
 
 // ---- what is asked of them ----
 
-void MctpDbus::set_mtu(const Endpoint& endpoint, std::uint32_t mtu) {
-  set_mtu_(endpoint.network.number(), endpoint.known.eid, mtu);
-}
+void MctpDbus::set_mtu(const Endpoint& endpoint, std::uint32_t mtu) { set_mtu_(endpoint.network.number(), endpoint.known.eid, mtu); }
 
-void MctpDbus::look_at(Link& link, const mctp::PhysicalAddress& address, mctp::Assigning assigning, mctp::Eid wanted,
-                       Call call) {
+void MctpDbus::look_at(Link& link, const mctp::PhysicalAddress& address, mctp::Assigning assigning, mctp::Eid wanted, Call call) {
   const auto done = [this, &link, address, wanted, call](const mctp::EnumerationReport& report) {
     mctp::Network& network = link.network;
     const auto& known = network.known();
-    const auto there = std::find_if(known.begin(), known.end(), [&](const auto& one) {
-      return one.second.port == link.port && one.second.address == address;
-    });
+    const auto there = std::find_if(known.begin(), known.end(),
+                                    [&](const auto& one) { return one.second.port == link.port && one.second.address == address; });
     const Endpoint* const before = find_at(link, address);
     const bool moved = before != nullptr && (there == known.end() || there->first != before->known.eid);
     if (moved) unpublish(before->key());
     const bool as_wanted = there != known.end() && (wanted == mctp::kNullEid || there->first == wanted);
     if (!as_wanted || report.faulty > 0) {
-      sd_bus_reply_method_errno(call.get(), report.found == 0 ? ETIMEDOUT : report.no_eid_left > 0 ? EADDRNOTAVAIL : EEXIST,
-                                nullptr);
+      sd_bus_reply_method_errno(call.get(), report.found == 0 ? ETIMEDOUT : report.no_eid_left > 0 ? EADDRNOTAVAIL : EEXIST, nullptr);
       return flush();
     }
     const Key key{network.number(), there->first};
     const bool is_new = find(key) == nullptr;
     if (is_new) publish(network, there->second, false);
-    sd_bus_reply_method_return(call.get(), "yisb", key.second, static_cast<std::int32_t>(key.first),
-                               find(key)->new_path.c_str(), static_cast<int>(is_new));
+    sd_bus_reply_method_return(call.get(), "yisb", key.second, static_cast<std::int32_t>(key.first), find(key)->new_path.c_str(),
+                               static_cast<int>(is_new));
     flush();
   };
   link.network.bus_owner(link.port).look_at(address, assigning, wanted, while_alive(done));
@@ -447,8 +429,8 @@ void MctpDbus::on_polled(const Key& key, const mctp::ControlReply& reply) {
              const Endpoint* const asked = find(key);
              const auto said = answer.as<mctp::control::UuidResponse>();
              if (asked == nullptr) return;
-             const bool same = said && asked->known.uuid &&
-                               std::ranges::equal(said->get(mctp::control::uuid_response::uuid), *asked->known.uuid);
+             const bool same =
+                 said && asked->known.uuid && std::ranges::equal(said->get(mctp::control::uuid_response::uuid), *asked->known.uuid);
              replace(key, same);
            }));
 }

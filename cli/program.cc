@@ -98,8 +98,8 @@ Pipe make_pipe() {
 
 pid_t start_program(std::vector<std::string> words, std::vector<std::string> environment, const ProgramStreams& streams) {
   FileActions files;
-  for (const auto& [ours, theirs] : {std::pair{streams.input, STDIN_FILENO}, std::pair{streams.output, STDOUT_FILENO},
-                                     std::pair{streams.errors, STDERR_FILENO}}) {
+  for (const auto& [ours, theirs] :
+       {std::pair{streams.input, STDIN_FILENO}, std::pair{streams.output, STDOUT_FILENO}, std::pair{streams.errors, STDERR_FILENO}}) {
     if (ours >= 0) posix_spawn_file_actions_adddup2(files.get(), ours, theirs);
   }
   return spawn(words, environment, files);

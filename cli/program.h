@@ -56,7 +56,6 @@ Pipe make_pipe();
 
 /// Starts a program, found on PATH, with the signals let through that the command itself blocks or ignores. Throws
 /// UserError that names the program.
-pid_t start_program(std::vector<std::string> words, std::vector<std::string> environment,
-                    const ProgramStreams& streams = {});
+pid_t start_program(std::vector<std::string> words, std::vector<std::string> environment, const ProgramStreams& streams = {});
 
 }  // namespace fb::cli

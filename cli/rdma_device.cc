@@ -31,16 +31,15 @@ void check_rdma_device(const RdmaDeviceArguments& arguments, const net::LocalHos
 void choose_own_device(const RdmaDeviceArguments& arguments, conformance::Product& product) {
   if (arguments.software()) return;
   if (product.embedded || product.transport != "rdma" || !product.device.empty()) {
-    throw UserError("--device " + arguments.name + " is not for a product at " + product.url +
-                    ": the bench has no RDMA device there");
+    throw UserError("--device " + arguments.name + " is not for a product at " + product.url + ": the bench has no RDMA device there");
   }
   check_rdma_device(arguments, product.local);
   static_cast<void>(or_throw(verbs::open_context(arguments.verbs_name())));  // a run without it would judge nothing
   product.own_device = arguments.verbs_name();
 }
 
-OpenRdmaDevice::OpenRdmaDevice(World& world, const std::string& name, const RdmaDeviceArguments& arguments,
-                               const net::LocalHost& local, softroce::SoftHooks* hooks) {
+OpenRdmaDevice::OpenRdmaDevice(World& world, const std::string& name, const RdmaDeviceArguments& arguments, const net::LocalHost& local,
+                               softroce::SoftHooks* hooks) {
   if (!arguments.software()) {
     if (hooks != nullptr) throw UserError("--deviation: one of them belongs to the software RDMA device, not to " + arguments.name);
     device_ = or_throw(verbs::open_device(world, {.name = arguments.verbs_name(), .address = local.address}));

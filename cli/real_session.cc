@@ -18,8 +18,7 @@ void raise_descriptor_limit() {
 
 }  // namespace
 
-RealSession::RealSession(std::string name, const net::LocalHost& local, const RdmaDeviceArguments& device,
-                         softroce::SoftHooks* hooks)
+RealSession::RealSession(std::string name, const net::LocalHost& local, const RdmaDeviceArguments& device, softroce::SoftHooks* hooks)
     : name_(std::move(name)), local_(local), chosen_(device), hooks_(hooks), world_(World::make_real(nonce())) {
   raise_descriptor_limit();
 }

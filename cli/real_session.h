@@ -12,8 +12,7 @@ namespace fb::cli {
 
 class RealSession {
  public:
-  RealSession(std::string name, const net::LocalHost& local, const RdmaDeviceArguments& device,
-              softroce::SoftHooks* hooks = nullptr);
+  RealSession(std::string name, const net::LocalHost& local, const RdmaDeviceArguments& device, softroce::SoftHooks* hooks = nullptr);
   ~RealSession();
 
   World& world() { return *world_; }

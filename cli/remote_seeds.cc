@@ -117,8 +117,10 @@ void RemoteSeeds::send_campaign(std::uint64_t first) {
   // A program that ends before it has read all of it says why.
   for (std::size_t at = 0; at < text.size();) {
     const ssize_t done = ::write(input_.file.fd(), text.data() + at, text.size() - at);
-    if (done > 0) at += static_cast<std::size_t>(done);
-    else if (errno != EINTR) break;
+    if (done > 0)
+      at += static_cast<std::size_t>(done);
+    else if (errno != EINTR)
+      break;
   }
 }
 

@@ -90,10 +90,14 @@ int replay_world(const std::string& path, const std::string& report, bool json, 
   const std::vector<std::string> story = tell_story(file.recipe, outcome);
   if (listener) write_page(path, report, outcome, same, story, listener->exchange);
   if (json) {
-    nlohmann::ordered_json document = {{"verdict", name_of(outcome.verdict)}, {"signature", outcome.signature},
-                                       {"text", outcome.text},               {"digest", digest_text(outcome.digest)},
-                                       {"as_recorded", same},                {"capture", capture},
-                                       {"runs", times},                      {"shown", shown},
+    nlohmann::ordered_json document = {{"verdict", name_of(outcome.verdict)},
+                                       {"signature", outcome.signature},
+                                       {"text", outcome.text},
+                                       {"digest", digest_text(outcome.digest)},
+                                       {"as_recorded", same},
+                                       {"capture", capture},
+                                       {"runs", times},
+                                       {"shown", shown},
                                        {"story", story}};
     print_document(std::move(document));
   } else {

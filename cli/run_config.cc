@@ -34,20 +34,22 @@ constexpr Key kProduct[] = {
     {"dhchap_secret_file", "--dhchap-secret-file", Kind::path},
 };
 constexpr Key kRun[] = {
-    {"suites", "--suite", Kind::texts},   {"cases", "--case", Kind::texts},
-    {"roles", "--role", Kind::texts},     {"lanes", "--lanes", Kind::texts},
-    {"seed", "--seed", Kind::number},     {"jobs", "--jobs", Kind::number},
-    {"report", "--report", Kind::path},   {"captures", "--captures", Kind::text},
-    {"slow", "--slow", Kind::flag},       {"twice", "--twice", Kind::flag},
-    {"verbose", "--verbose", Kind::flag},
+    {"suites", "--suite", Kind::texts}, {"cases", "--case", Kind::texts},       {"roles", "--role", Kind::texts},
+    {"lanes", "--lanes", Kind::texts},  {"seed", "--seed", Kind::number},       {"jobs", "--jobs", Kind::number},
+    {"report", "--report", Kind::path}, {"captures", "--captures", Kind::text}, {"slow", "--slow", Kind::flag},
+    {"twice", "--twice", Kind::flag},   {"verbose", "--verbose", Kind::flag},
 };
 
 const char* wanted(Kind kind) {
   switch (kind) {
-    case Kind::number: return "a whole number";
-    case Kind::flag: return "true or false";
-    case Kind::texts: return "a list of texts";
-    default: return "a text";
+    case Kind::number:
+      return "a whole number";
+    case Kind::flag:
+      return "true or false";
+    case Kind::texts:
+      return "a list of texts";
+    default:
+      return "a text";
   }
 }
 
@@ -112,8 +114,10 @@ class Reader {
     }
     const auto text = single();
     if (!text) refuse(node, fmt::format("{}: {} is wanted", key.name, wanted(key.kind)));
-    if (key.kind == Kind::path) texts.push_back(beside(*text));
-    else if (!text->empty() || key.kind != Kind::flag) texts.push_back(*text);
+    if (key.kind == Kind::path)
+      texts.push_back(beside(*text));
+    else if (!text->empty() || key.kind != Kind::flag)
+      texts.push_back(*text);
     return texts;
   }
 

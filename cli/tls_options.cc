@@ -8,12 +8,9 @@ namespace fb::cli {
 namespace {
 
 void add_common(CLI::App& command, TlsArguments& arguments) {
-  command
-      .add_option("--psk-file", arguments.psk_file,
-                  "TLS keys, one per line: [HOSTNQN SUBNQN] NVMeTLSkey-1:...; mode 0600")
+  command.add_option("--psk-file", arguments.psk_file, "TLS keys, one per line: [HOSTNQN SUBNQN] NVMeTLSkey-1:...; mode 0600")
       ->type_name("FILE");
-  command.add_flag("--psk-compat", arguments.old_derivation,
-                   "Derive keys as libnvme before 1.14 did");
+  command.add_flag("--psk-compat", arguments.old_derivation, "Derive keys as libnvme before 1.14 did");
 }
 
 }  // namespace
@@ -21,17 +18,14 @@ void add_common(CLI::App& command, TlsArguments& arguments) {
 void add_tls_target(CLI::App& command, TlsArguments& arguments) {
   command.add_flag("--tls", arguments.on, "TLS 1.3 required on every tcp:// listener");
   command.add_flag("--tls-optional", arguments.optional, "TLS 1.3 for hosts that begin with it; plain TCP too");
-  command.add_flag("--tls-concat", arguments.concatenated,
-                   "Like --tls-optional; DH-HMAC-CHAP generates the keys (--dhchap-secret-file)");
+  command.add_flag("--tls-concat", arguments.concatenated, "Like --tls-optional; DH-HMAC-CHAP generates the keys (--dhchap-secret-file)");
   add_common(command, arguments);
 }
 
 void add_tls_host(CLI::App& command, TlsArguments& arguments) {
   command.add_flag("--tls", arguments.on, "TLS 1.3 on every connection (tcp://)");
   add_common(command, arguments);
-  command
-      .add_option("--psk-identity-version", arguments.identity_version,
-                  "Version of the PSK identity; older peers know only 0")
+  command.add_option("--psk-identity-version", arguments.identity_version, "Version of the PSK identity; older peers know only 0")
       ->check(CLI::Range(0, 1))
       ->type_name("N")
       ->capture_default_str();
@@ -50,15 +44,13 @@ std::optional<auth::PskStore> tls_keys(const TlsArguments& arguments) {
   return keys;
 }
 
-void check_tls_transport(const TlsArguments& arguments, const std::string& transport,
-                         const std::string& url) {
+void check_tls_transport(const TlsArguments& arguments, const std::string& transport, const std::string& url) {
   if (arguments.any() && transport != "tcp") {
     throw UserError("TLS is for NVMe/TCP (tcp://...), not " + url);
   }
 }
 
-CaptureFile::CaptureFile(World& world, std::string path, const std::string& title)
-    : world_(world), path_(std::move(path)) {
+CaptureFile::CaptureFile(World& world, std::string path, const std::string& title) : world_(world), path_(std::move(path)) {
   if (path_.empty()) return;
   file_ = or_throw(capture::GrowingFile::create(path_, {.title = title, .decoders = &world.trace()}));
   if (!file_->problem().empty()) throw UserError(file_->problem());

@@ -18,7 +18,7 @@ inline constexpr Duration kHandshakePatience = Duration::s(60);
 
 struct TlsArguments {
   bool on = false;
-  bool optional = false;  ///< a target: plain connections too
+  bool optional = false;      ///< a target: plain connections too
   bool concatenated = false;  ///< keys are made by authentication
   std::string psk_file;
   int identity_version = 1;
@@ -33,8 +33,7 @@ void add_tls_host(CLI::App& command, TlsArguments& arguments);
 /// file is not as it has to be.
 std::optional<auth::PskStore> tls_keys(const TlsArguments& arguments);
 /// UserError when TLS was asked for and the transport has none.
-void check_tls_transport(const TlsArguments& arguments, const std::string& transport,
-                         const std::string& url);
+void check_tls_transport(const TlsArguments& arguments, const std::string& transport, const std::string& url);
 
 /// Writes what a world says to a file while it runs, keys of TLS sessions included; nothing without a path. On a full disk the
 /// capture ends with one line on standard error.

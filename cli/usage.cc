@@ -113,8 +113,10 @@ class Formatter final : public CLI::Formatter {
     std::string description = option->get_description();
     if (option->get_type_size() != 0) {
       const std::string type = option->get_type_name();
-      if (positional && !type.empty()) name = type;
-      else if (!type.empty()) name += " " + type;
+      if (positional && !type.empty())
+        name = type;
+      else if (!type.empty())
+        name += " " + type;
       if (option->get_required() && !positional) description += " (required)";
       if (!option->get_default_str().empty()) description += " [" + option->get_default_str() + "]";
     }
@@ -158,11 +160,14 @@ void set_help(CLI::App& command, const std::string& examples, const std::string&
 }
 
 void add_hidden_name(CLI::App& command, const std::string& name, CLI::Option& option) {
-  command.add_option_function<std::string>(name, [&option](const std::string& value) {
-    option.clear();
-    option.add_result(value);
-    option.run_callback();
-  })->group("");
+  command
+      .add_option_function<std::string>(name,
+                                        [&option](const std::string& value) {
+                                          option.clear();
+                                          option.add_result(value);
+                                          option.run_callback();
+                                        })
+      ->group("");
 }
 
 void add_report_folder(CLI::App& command, std::string& folder) {

@@ -43,18 +43,20 @@ std::string refuse_word(const std::string& text, const std::vector<std::string>&
 
 template <class Value>
 CLI::Validator one_of_words(std::vector<std::pair<std::string, Value>> words) {
-  return CLI::Validator([words](std::string& text) {
-    std::vector<std::string> known;
-    for (const auto& [word, value] : words) {
-      if (word != text) {
-        known.push_back(word);
-        continue;
-      }
-      text = std::to_string(static_cast<std::int64_t>(value));
-      return std::string();
-    }
-    return refuse_word(text, known);
-  }, "");
+  return CLI::Validator(
+      [words](std::string& text) {
+        std::vector<std::string> known;
+        for (const auto& [word, value] : words) {
+          if (word != text) {
+            known.push_back(word);
+            continue;
+          }
+          text = std::to_string(static_cast<std::int64_t>(value));
+          return std::string();
+        }
+        return refuse_word(text, known);
+      },
+      "");
 }
 
 }  // namespace fb::cli

@@ -135,9 +135,7 @@ Json json_of(const VerifierReport& report, const ProgramEnd& end) {
     json["processes"].push_back(std::move(one));
   }
   json["problems"] = report.problems;
-  json["summary"] = {{"violations", report.violations()},
-                     {"advice", report.times("advice")},
-                     {"processes", report.processes.size()}};
+  json["summary"] = {{"violations", report.violations()}, {"advice", report.times("advice")}, {"processes", report.processes.size()}};
   return json;
 }
 

@@ -16,9 +16,7 @@ void append_field(std::string& out, std::string_view name, std::uint64_t raw) {
 void append_field(std::string& out, std::string_view name, ByteView bytes) {
   if (!out.empty()) out += ' ';
   const bool printable = !bytes.empty() && bytes[0] >= 0x20 && bytes[0] < 0x7F &&
-                         std::all_of(bytes.begin(), bytes.end(), [](std::uint8_t b) {
-                           return b == 0 || (b >= 0x20 && b < 0x7F);
-                         });
+                         std::all_of(bytes.begin(), bytes.end(), [](std::uint8_t b) { return b == 0 || (b >= 0x20 && b < 0x7F); });
   if (printable) {
     out += fmt::format("{}=\"{}\"", name, text_of(bytes));
     return;

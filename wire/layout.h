@@ -56,12 +56,8 @@ template <class S>
 struct StorageOf {
   using Raw = S;
   static constexpr std::size_t size = sizeof(S);
-  static constexpr Raw load(const std::uint8_t* p, std::endian order) {
-    return fb::load<S>(p, order);
-  }
-  static constexpr void store(std::uint8_t* p, Raw v, std::endian order) {
-    fb::store<S>(p, v, order);
-  }
+  static constexpr Raw load(const std::uint8_t* p, std::endian order) { return fb::load<S>(p, order); }
+  static constexpr void store(std::uint8_t* p, Raw v, std::endian order) { fb::store<S>(p, v, order); }
 };
 template <>
 struct StorageOf<U24> {
@@ -99,8 +95,7 @@ constexpr std::uint64_t to_raw(V value) {
 }  // namespace wire_detail
 
 /// An integer, flag or enumeration at byte `Offset`, bits `High`..`Low` of its storage.
-template <FixedString Name, std::size_t Offset, class Storage, class V, unsigned High, unsigned Low,
-          std::endian Order>
+template <FixedString Name, std::size_t Offset, class Storage, class V, unsigned High, unsigned Low, std::endian Order>
 struct Field {
   using Value = V;
   using Access = wire_detail::StorageOf<Storage>;
@@ -112,9 +107,7 @@ struct Field {
   static constexpr unsigned width = High - Low + 1;
   static_assert(High >= Low && High < size * 8, "bit range outside the storage");
 
-  static constexpr std::uint64_t mask() {
-    return width >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << width) - 1;
-  }
+  static constexpr std::uint64_t mask() { return width >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << width) - 1; }
   static constexpr Value get(const std::uint8_t* base) {
     const std::uint64_t raw = (std::uint64_t{Access::load(base + Offset, Order)} >> Low) & mask();
     return wire_detail::to_value<Value>(raw);
@@ -127,9 +120,7 @@ struct Field {
     word = (word & ~(mask() << Low)) | ((raw & mask()) << Low);
     Access::store(base + Offset, static_cast<Raw>(word), Order);
   }
-  static constexpr void set(std::uint8_t* base, Value value) {
-    set_raw(base, wire_detail::to_raw(value));
-  }
+  static constexpr void set(std::uint8_t* base, Value value) { set_raw(base, wire_detail::to_raw(value)); }
   /// Which bits of byte `at` of the structure belong to this field.
   static constexpr std::uint8_t covers(std::size_t at) {
     if (at < Offset || at >= Offset + size) return 0;
@@ -154,25 +145,19 @@ struct BytesField {
     std::copy_n(value.begin(), n, base + Offset);
     std::fill_n(base + Offset + n, Size - n, std::uint8_t{0});
   }
-  static constexpr std::uint8_t covers(std::size_t at) {
-    return at >= Offset && at < Offset + Size ? 0xFF : 0;
-  }
+  static constexpr std::uint8_t covers(std::size_t at) { return at >= Offset && at < Offset + Size ? 0xFF : 0; }
 };
 
 /// Little-endian field (NVMe) and its bit-range form.
-template <FixedString Name, std::size_t Offset, class Storage,
-          class V = typename wire_detail::StorageOf<Storage>::Raw>
-using Le = Field<Name, Offset, Storage, V, wire_detail::StorageOf<Storage>::size * 8 - 1, 0,
-                 std::endian::little>;
+template <FixedString Name, std::size_t Offset, class Storage, class V = typename wire_detail::StorageOf<Storage>::Raw>
+using Le = Field<Name, Offset, Storage, V, wire_detail::StorageOf<Storage>::size * 8 - 1, 0, std::endian::little>;
 template <FixedString Name, std::size_t Offset, class Storage, unsigned High, unsigned Low,
           class V = typename wire_detail::StorageOf<Storage>::Raw>
 using LeBits = Field<Name, Offset, Storage, V, High, Low, std::endian::little>;
 
 /// Big-endian field (InfiniBand, IP) and its bit-range form.
-template <FixedString Name, std::size_t Offset, class Storage,
-          class V = typename wire_detail::StorageOf<Storage>::Raw>
-using Be = Field<Name, Offset, Storage, V, wire_detail::StorageOf<Storage>::size * 8 - 1, 0,
-                 std::endian::big>;
+template <FixedString Name, std::size_t Offset, class Storage, class V = typename wire_detail::StorageOf<Storage>::Raw>
+using Be = Field<Name, Offset, Storage, V, wire_detail::StorageOf<Storage>::size * 8 - 1, 0, std::endian::big>;
 template <FixedString Name, std::size_t Offset, class Storage, unsigned High, unsigned Low,
           class V = typename wire_detail::StorageOf<Storage>::Raw>
 using BeBits = Field<Name, Offset, Storage, V, High, Low, std::endian::big>;
@@ -181,9 +166,7 @@ template <std::size_t Size, auto... Fields>
 struct Layout {
   static constexpr std::size_t size = Size;
 
-  static consteval bool fits() {
-    return ((decltype(Fields)::offset + decltype(Fields)::size <= Size) && ...);
-  }
+  static consteval bool fits() { return ((decltype(Fields)::offset + decltype(Fields)::size <= Size) && ...); }
   static consteval bool disjoint() {
     std::array<std::uint8_t, Size> taken = {};
     bool clash = false;
@@ -202,8 +185,7 @@ struct Layout {
   static_assert(disjoint(), "two fields overlap");
 
   template <class F>
-  static constexpr bool has =
-      (std::is_same_v<std::remove_cv_t<decltype(Fields)>, std::remove_cv_t<F>> || ...);
+  static constexpr bool has = (std::is_same_v<std::remove_cv_t<decltype(Fields)>, std::remove_cv_t<F>> || ...);
 
   template <class Visitor>
   static constexpr void for_each(Visitor&& visit) {
@@ -221,18 +203,14 @@ struct Layout {
 template <class L>
 class View {
  public:
-  constexpr explicit View(ByteView bytes) : data_(bytes.data()) {
-    BENCH_ASSERT(bytes.size() >= L::size, "view over too few bytes");
-  }
+  constexpr explicit View(ByteView bytes) : data_(bytes.data()) { BENCH_ASSERT(bytes.size() >= L::size, "view over too few bytes"); }
   /// Nothing when the bytes are too few.
   static constexpr std::optional<View> over(ByteView bytes) {
     if (bytes.size() < L::size) return std::nullopt;
     return View{bytes};
   }
   template <class F>
-  requires(L::template has<F>) constexpr typename F::Value get(const F&) const {
-    return F::get(data_);
-  }
+  requires(L::template has<F>) constexpr typename F::Value get(const F&) const { return F::get(data_); }
   constexpr ByteView bytes() const { return {data_, L::size}; }
 
  private:
@@ -248,9 +226,7 @@ class MutableView {
     BENCH_ASSERT(bytes.size() >= L::size, "view over too few bytes");
   }
   template <class F>
-  requires(L::template has<F>) constexpr typename F::Value get(const F&) const {
-    return F::get(data_);
-  }
+  requires(L::template has<F>) constexpr typename F::Value get(const F&) const { return F::get(data_); }
   template <class F, class V>
   requires(L::template has<F>) constexpr MutableView& set(const F&, const V& value) {
     if constexpr (F::is_bytes) {
@@ -273,13 +249,9 @@ template <class L>
 class Record {
  public:
   constexpr Record() = default;
-  constexpr explicit Record(ByteView from) {
-    std::copy_n(from.begin(), std::min(from.size(), L::size), bytes_.begin());
-  }
+  constexpr explicit Record(ByteView from) { std::copy_n(from.begin(), std::min(from.size(), L::size), bytes_.begin()); }
   template <class F>
-  requires(L::template has<F>) constexpr typename F::Value get(const F&) const {
-    return F::get(bytes_.data());
-  }
+  requires(L::template has<F>) constexpr typename F::Value get(const F&) const { return F::get(bytes_.data()); }
   template <class F, class V>
   requires(L::template has<F>) constexpr Record& set(const F& field, const V& value) {
     MutableView<L>{bytes_}.set(field, value);
@@ -339,8 +311,7 @@ void put_text(MutableBytes field, std::string_view text, char pad);
 
 /// Fills a text field of a record; what does not fit is cut.
 template <class L, class F>
-  requires(L::template has<F>)
-void set_text(Record<L>& record, const F&, std::string_view text, char pad) {
+requires(L::template has<F>) void set_text(Record<L>& record, const F&, std::string_view text, char pad) {
   put_text(record.mutable_bytes().subspan(F::offset, F::size), text, pad);
 }
 
@@ -358,8 +329,7 @@ constexpr MutableView<Element> edit_element(MutableBytes structure, const F&, st
 
 /// A little-endian register or command dword as a record, and back.
 template <class L>
-  requires(L::size <= 8)
-constexpr Record<L> record_from_integer(std::uint64_t value) {
+requires(L::size <= 8) constexpr Record<L> record_from_integer(std::uint64_t value) {
   Record<L> record;
   for (std::uint8_t& byte : record.mutable_bytes()) {
     byte = static_cast<std::uint8_t>(value & 0xFF);
@@ -368,8 +338,7 @@ constexpr Record<L> record_from_integer(std::uint64_t value) {
   return record;
 }
 template <class L>
-  requires(L::size <= 8)
-constexpr std::uint64_t integer_of(const Record<L>& record) {
+requires(L::size <= 8) constexpr std::uint64_t integer_of(const Record<L>& record) {
   std::uint64_t value = 0;
   for (std::size_t at = L::size; at-- > 0;) value = value << 8 | record.bytes()[at];
   return value;

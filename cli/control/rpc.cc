@@ -63,14 +63,19 @@ json checked_texts(const RpcParameter& parameter, const json& value) {
 
 json checked(const RpcParameter& parameter, const json& value) {
   switch (parameter.type) {
-    case Type::text: return checked_text(parameter, value);
-    case Type::number: return checked_number(parameter, value);
-    case Type::size: return checked_size(parameter, value);
-    case Type::texts: return checked_texts(parameter, value);
+    case Type::text:
+      return checked_text(parameter, value);
+    case Type::number:
+      return checked_number(parameter, value);
+    case Type::size:
+      return checked_size(parameter, value);
+    case Type::texts:
+      return checked_texts(parameter, value);
     case Type::flag:
       if (!value.is_boolean()) throw invalid(parameter, quoted(value) + " is neither true nor false");
       return value;
-    case Type::duration: break;
+    case Type::duration:
+      break;
   }
   const auto time = parse_duration(value.is_string() ? std::string_view(value.get_ref<const std::string&>()) : "");
   if (!time) throw invalid(parameter, quoted(value) + " is not a time such as \"250ms\" or \"2s\"");
@@ -90,15 +95,18 @@ json by_name(const std::vector<RpcParameter>& parameters, const json& given) {
 
 ordered_json schema_of(const RpcParameter& parameter) {
   switch (parameter.type) {
-    case Type::number: return {{"type", "integer"}, {"minimum", parameter.low}, {"maximum", parameter.high}};
-    case Type::flag: return {{"type", "boolean"}};
+    case Type::number:
+      return {{"type", "integer"}, {"minimum", parameter.low}, {"maximum", parameter.high}};
+    case Type::flag:
+      return {{"type", "boolean"}};
     case Type::size:
-      return {{"type", ordered_json::array({"integer", "string"})},
-              {"minimum", parameter.low},
-              {"pattern", "^[0-9]+[KMGT]?(i?B)?$"}};
-    case Type::duration: return {{"type", "string"}, {"pattern", "^[0-9]+(us|ms|s|m|h)$"}};
-    case Type::texts: return {{"type", ordered_json::array({"array", "string"})}, {"items", {{"type", "string"}}}};
-    case Type::text: break;
+      return {{"type", ordered_json::array({"integer", "string"})}, {"minimum", parameter.low}, {"pattern", "^[0-9]+[KMGT]?(i?B)?$"}};
+    case Type::duration:
+      return {{"type", "string"}, {"pattern", "^[0-9]+(us|ms|s|m|h)$"}};
+    case Type::texts:
+      return {{"type", ordered_json::array({"array", "string"})}, {"items", {{"type", "string"}}}};
+    case Type::text:
+      break;
   }
   ordered_json schema = {{"type", "string"}};
   for (const std::string_view word : parameter.words) schema["enum"].push_back(word);

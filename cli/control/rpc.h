@@ -36,7 +36,7 @@ class RpcError : public std::runtime_error {
 struct RpcParameter {
   enum class Type : std::uint8_t {
     text,
-    number,    ///< an integer of low to high
+    number,  ///< an integer of low to high
     flag,
     size,      ///< bytes: a number, or a text such as "64M"
     duration,  ///< a text such as "250ms" or "2s"

@@ -88,22 +88,18 @@ TargetControl::Json TargetControl::subsystem_json(const Subsystem& subsystem) co
   }
   Json namespaces = Json::array();
   for (const auto& [nsid, space] : subsystem.namespaces()) namespaces.push_back(nsid);
-  return {{"nqn", subsystem.options().nqn},
-          {"serial", subsystem.options().serial},
-          {"model", subsystem.options().model},
-          {"namespaces", namespaces},
-          {"controllers", controllers},
-          {"temperature", subsystem.temperature()}};
+  return {{"nqn", subsystem.options().nqn}, {"serial", subsystem.options().serial}, {"model", subsystem.options().model},
+          {"namespaces", namespaces},       {"controllers", controllers},           {"temperature", subsystem.temperature()}};
 }
 
 void TargetControl::add_subsystem_methods() {
-  rpc_.add({"subsystem.list", "Subsystems with their namespaces and the controllers that have a host", {},
-            [this](const RpcArguments&) {
+  rpc_.add({"subsystem.list", "Subsystems with their namespaces and the controllers that have a host", {}, [this](const RpcArguments&) {
               Json all = Json::array();
               for (const auto& one : target_.subsystems()) all.push_back(subsystem_json(*one));
               return all;
             }});
-  rpc_.add({"subsystem.add", "Add a subsystem, reachable through every port",
+  rpc_.add({"subsystem.add",
+            "Add a subsystem, reachable through every port",
             {a_text("nqn", "Its NQN", true), a_text("serial", "Serial number, at most 20 characters"),
              a_flag("allow_any_host", "Let every host connect (true)"), a_flag("zoned", "It can hold zoned namespaces")},
             [this](const RpcArguments& arguments) {
@@ -117,28 +113,32 @@ void TargetControl::add_subsystem_methods() {
               or_throw(subsystem::check_options(options));
               return subsystem_json(target_.add_subsystem(std::move(options)));
             }});
-  rpc_.add({"subsystem.remove", "Remove a subsystem and end its associations", {a_text("nqn", "Its NQN", true)},
+  rpc_.add({"subsystem.remove",
+            "Remove a subsystem and end its associations",
+            {a_text("nqn", "Its NQN", true)},
             [this](const RpcArguments& arguments) {
               target_.remove_subsystem(subsystem_of(arguments));
               return true;
             }});
-  rpc_.add({"subsystem.reset", "NVM Subsystem Reset: every association ends", {of_subsystem()},
-            [this](const RpcArguments& arguments) {
+  rpc_.add({"subsystem.reset", "NVM Subsystem Reset: every association ends", {of_subsystem()}, [this](const RpcArguments& arguments) {
               subsystem_of(arguments).reset_subsystem();
               return true;
             }});
-  rpc_.add({"subsystem.disconnect", "End every association without a reset", {of_subsystem()},
-            [this](const RpcArguments& arguments) {
+  rpc_.add({"subsystem.disconnect", "End every association without a reset", {of_subsystem()}, [this](const RpcArguments& arguments) {
               subsystem_of(arguments).end_associations("told by the control socket");
               return true;
             }});
-  rpc_.add({"subsystem.moved", "Answer Connect with Connect Restart Discovery", {of_subsystem(), a_flag("on", "On or off", true)},
+  rpc_.add({"subsystem.moved",
+            "Answer Connect with Connect Restart Discovery",
+            {of_subsystem(), a_flag("on", "On or off", true)},
             [this](const RpcArguments& arguments) {
               subsystem_of(arguments).set_moved(arguments.flag("on"));
               return true;
             }});
-  rpc_.add({"power.off", "Power loss: what is volatile is lost, and nothing listens until power.on",
-            {a_time("time", "Power returns by itself after this time")}, [this](const RpcArguments& arguments) {
+  rpc_.add({"power.off",
+            "Power loss: what is volatile is lost, and nothing listens until power.on",
+            {a_time("time", "Power returns by itself after this time")},
+            [this](const RpcArguments& arguments) {
               power_off();
               if (arguments.has("time")) world_.loop().schedule_after(power_, arguments.duration("time"));
               return true;
@@ -178,42 +178,47 @@ void TargetControl::add_controller_methods() {
               }
               return all;
             }});
-  rpc_.add({"controller.fail", "Fatal status: CSTS.CFS is set and the association ends", {of_subsystem(), of_controller()},
+  rpc_.add({"controller.fail",
+            "Fatal status: CSTS.CFS is set and the association ends",
+            {of_subsystem(), of_controller()},
             [this](const RpcArguments& arguments) {
               Controller& controller = controller_of(arguments);
               if (!controller.in_association()) fail("the controller has no host");
               controller.fail_association("told by the control socket");
               return true;
             }});
-  rpc_.add({"controller.disconnect", "End the association of one controller", {of_subsystem(), of_controller()},
+  rpc_.add({"controller.disconnect",
+            "End the association of one controller",
+            {of_subsystem(), of_controller()},
             [this](const RpcArguments& arguments) {
               controller_of(arguments).end_association("told by the control socket");
               return true;
             }});
-  rpc_.add({"event.send", "Raise an asynchronous event; the host gets it if it has enabled and asked for it",
-            {of_subsystem(), of_controller(false),
-             a_word("type", "Asynchronous event type",
-                    {"error", "smart", "notice", "immediate", "one_shot", "command_set", "vendor"}, true),
-             a_number("info", "Asynchronous event information", 0, 255, true), a_number("log", "Log page identifier", 0, 255, true),
-             a_number("parameter", "Event specific parameter", 0, 0xFFFFFFFF)},
-            [this](const RpcArguments& arguments) {
-              const std::map<std::string, nvme::EventType> types = {
-                  {"error", nvme::EventType::error},         {"smart", nvme::EventType::smart},
-                  {"notice", nvme::EventType::notice},       {"immediate", nvme::EventType::immediate},
-                  {"one_shot", nvme::EventType::one_shot},   {"command_set", nvme::EventType::command_set},
-                  {"vendor", nvme::EventType::vendor}};
-              const nvme::Event event = {.type = types.at(arguments.text("type")),
-                                         .info = static_cast<std::uint8_t>(arguments.number("info")),
-                                         .lid = static_cast<std::uint8_t>(arguments.number("log")),
-                                         .parameter = static_cast<std::uint32_t>(arguments.number("parameter"))};
-              Subsystem& subsystem = subsystem_of(arguments);
-              if (arguments.has("cntlid")) {
-                controller_of(arguments).raise(event);
-              } else {
-                for (const auto& [cntlid, controller] : subsystem.controllers()) controller->raise(event);
-              }
-              return true;
-            }});
+  rpc_.add(
+      {"event.send",
+       "Raise an asynchronous event; the host gets it if it has enabled and asked for it",
+       {of_subsystem(), of_controller(false),
+        a_word("type", "Asynchronous event type", {"error", "smart", "notice", "immediate", "one_shot", "command_set", "vendor"}, true),
+        a_number("info", "Asynchronous event information", 0, 255, true), a_number("log", "Log page identifier", 0, 255, true),
+        a_number("parameter", "Event specific parameter", 0, 0xFFFFFFFF)},
+       [this](const RpcArguments& arguments) {
+         const std::map<std::string, nvme::EventType> types = {
+             {"error", nvme::EventType::error},       {"smart", nvme::EventType::smart},
+             {"notice", nvme::EventType::notice},     {"immediate", nvme::EventType::immediate},
+             {"one_shot", nvme::EventType::one_shot}, {"command_set", nvme::EventType::command_set},
+             {"vendor", nvme::EventType::vendor}};
+         const nvme::Event event = {.type = types.at(arguments.text("type")),
+                                    .info = static_cast<std::uint8_t>(arguments.number("info")),
+                                    .lid = static_cast<std::uint8_t>(arguments.number("log")),
+                                    .parameter = static_cast<std::uint32_t>(arguments.number("parameter"))};
+         Subsystem& subsystem = subsystem_of(arguments);
+         if (arguments.has("cntlid")) {
+           controller_of(arguments).raise(event);
+         } else {
+           for (const auto& [cntlid, controller] : subsystem.controllers()) controller->raise(event);
+         }
+         return true;
+       }});
   rpc_.add({"connection.list", "Connections of every listener", {}, [this](const RpcArguments&) {
               Json all = Json::array();
               for (const auto& port : target_.ports()) {
@@ -232,14 +237,16 @@ void TargetControl::add_controller_methods() {
               }
               return all;
             }});
-  rpc_.add({"connection.drop", "Close the connection of one queue",
+  rpc_.add({"connection.drop",
+            "Close the connection of one queue",
             {of_subsystem(), of_controller(), a_number("qid", "Queue; 0: the admin queue", 0, 0xFFFE, true)},
             [this](const RpcArguments& arguments) {
               Queue& queue = connection_of(arguments);
               queue.controller()->drop_queue(queue, "told by the control socket");
               return true;
             }});
-  rpc_.add({"connection.stall", "Execute no I/O command of a queue before this time has passed",
+  rpc_.add({"connection.stall",
+            "Execute no I/O command of a queue before this time has passed",
             {of_subsystem(), of_controller(), a_number("qid", "I/O queue", 1, 0xFFFE, true), a_time("time", "How long", true)},
             [this](const RpcArguments& arguments) {
               const Queue& queue = connection_of(arguments);

@@ -35,7 +35,7 @@ class TargetControl {
     ToldSubsystem& told;
     ToldDevice* device;  ///< null: no software RDMA device
     TargetListeners& listeners;
-    std::vector<std::string> deviations = {};  ///< those that are on at the start
+    std::vector<std::string> deviations = {};         ///< those that are on at the start
     std::vector<subsystem::Referral> referrals = {};  ///< those that the discovery service has
   };
 

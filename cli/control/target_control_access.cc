@@ -47,23 +47,24 @@ nlohmann::ordered_json referral_json(const subsystem::Referral& referral) {
 }  // namespace
 
 void TargetControl::add_discovery_methods() {
-  rpc_.add({"ana.get", "ANA states of the groups that hold namespaces, at each port", {of_subsystem()},
-            [this](const RpcArguments& arguments) {
-              const Subsystem& subsystem = subsystem_of(arguments);
-              std::vector<std::uint32_t> groups;
-              for (const auto& [nsid, space] : subsystem.namespaces()) groups.push_back(space->ana_group());
-              std::sort(groups.begin(), groups.end());
-              groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
-              Json all = Json::array();
-              for (const std::uint32_t group : groups) {
-                for (const auto& port : target_.ports()) {
-                  const std::uint16_t portid = port->options().portid;
-                  all.push_back({{"group", group}, {"portid", portid}, {"state", word_for(subsystem.ana_state(group, portid))}});
-                }
-              }
-              return all;
-            }});
-  rpc_.add({"ana.set", "Set the ANA state of a group; hosts are notified",
+  rpc_.add(
+      {"ana.get", "ANA states of the groups that hold namespaces, at each port", {of_subsystem()}, [this](const RpcArguments& arguments) {
+         const Subsystem& subsystem = subsystem_of(arguments);
+         std::vector<std::uint32_t> groups;
+         for (const auto& [nsid, space] : subsystem.namespaces()) groups.push_back(space->ana_group());
+         std::sort(groups.begin(), groups.end());
+         groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
+         Json all = Json::array();
+         for (const std::uint32_t group : groups) {
+           for (const auto& port : target_.ports()) {
+             const std::uint16_t portid = port->options().portid;
+             all.push_back({{"group", group}, {"portid", portid}, {"state", word_for(subsystem.ana_state(group, portid))}});
+           }
+         }
+         return all;
+       }});
+  rpc_.add({"ana.set",
+            "Set the ANA state of a group; hosts are notified",
             {of_subsystem(), a_word("state", "ANA state", ana_words(), true), a_number("group", "ANA group (1)", 1, 0xFFFFFFFF),
              a_number("portid", "Port; left out: every port", 1, 0xFFFF)},
             [this](const RpcArguments& arguments) {
@@ -85,13 +86,17 @@ void TargetControl::add_discovery_methods() {
               for (const subsystem::Referral& one : referrals_) all.push_back(referral_json(one));
               return all;
             }});
-  rpc_.add({"referral.add", "Add a referral; hosts are notified", {a_text("url", "tcp://HOST:PORT or rdma://HOST:PORT", true)},
+  rpc_.add({"referral.add",
+            "Add a referral; hosts are notified",
+            {a_text("url", "tcp://HOST:PORT or rdma://HOST:PORT", true)},
             [this](const RpcArguments& arguments) {
               referrals_.push_back(referral_from(arguments.text("url")));
               target_.discovery().add_referral(referrals_.back());
               return referral_json(referrals_.back());
             }});
-  rpc_.add({"referral.remove", "Remove a referral; hosts are notified", {a_text("url", "As it was added", true)},
+  rpc_.add({"referral.remove",
+            "Remove a referral; hosts are notified",
+            {a_text("url", "As it was added", true)},
             [this](const RpcArguments& arguments) {
               const auto wanted = referral_json(referral_from(arguments.text("url")));
               const auto gone = std::erase_if(referrals_, [&](const auto& one) { return referral_json(one) == wanted; });
@@ -113,7 +118,9 @@ void TargetControl::add_host_methods() {
               subsystem_of(arguments).disallow_host(arguments.text("hostnqn"));
               return true;
             }});
-  rpc_.add({"host.allow_any", "Let every host connect, or those alone that are allowed", {of_subsystem(), a_flag("on", "On or off", true)},
+  rpc_.add({"host.allow_any",
+            "Let every host connect, or those alone that are allowed",
+            {of_subsystem(), a_flag("on", "On or off", true)},
             [this](const RpcArguments& arguments) {
               subsystem_of(arguments).allow_any_host(arguments.flag("on"));
               return true;
@@ -128,14 +135,17 @@ void TargetControl::add_listener_methods() {
               }
               return all;
             }});
-  rpc_.add({"listener.add", "Listen at a further port of the target's address",
+  rpc_.add({"listener.add",
+            "Listen at a further port of the target's address",
             {a_text("url", "tcp://HOST:PORT or rdma://HOST:PORT", true), a_flag("discovery_only", "The discovery service alone (false)")},
             [this](const RpcArguments& arguments) {
               if (!switched_off_.empty()) fail("the power is off");
               listeners_.add(arguments.text("url"), arguments.flag("discovery_only"));
               return true;
             }});
-  rpc_.add({"listener.remove", "Stop listening, and end what came through the listener", {a_text("url", "As listener.list has it", true)},
+  rpc_.add({"listener.remove",
+            "Stop listening, and end what came through the listener",
+            {a_text("url", "As listener.list has it", true)},
             [this](const RpcArguments& arguments) {
               listeners_.remove(arguments.text("url"));
               return true;

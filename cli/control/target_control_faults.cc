@@ -82,8 +82,8 @@ void TargetControl::add_command_methods() {
               rule.status = status.with_dnr(arguments.flag("dnr"));
               return told_.add_rule(rule);
             }});
-  rpc_.add({"command.delay", "Execute the next I/O commands that match later",
-            rule_parameters({a_time("time", "How much later", true)}), [this](const RpcArguments& arguments) {
+  rpc_.add({"command.delay", "Execute the next I/O commands that match later", rule_parameters({a_time("time", "How much later", true)}),
+            [this](const RpcArguments& arguments) {
               CommandRule rule = rule_from(arguments, Action::delay);
               if (rule.queues != Queues::io) fail("queues: only I/O commands can be delayed");
               rule.time = arguments.duration("time");
@@ -101,7 +101,8 @@ void TargetControl::add_command_methods() {
               for (const CommandRule& rule : told_.rules()) all.push_back(rule_json(rule));
               return all;
             }});
-  rpc_.add({"command.clear", "Remove a rule, or all of them",
+  rpc_.add({"command.clear",
+            "Remove a rule, or all of them",
             {a_number("id", "What the method that made it has answered", 1, CommandRule::kEndless)},
             [this](const RpcArguments& arguments) {
               if (!arguments.has("id")) {
@@ -140,7 +141,8 @@ void TargetControl::switch_deviations(std::vector<std::string> names) {
 
 void TargetControl::add_deviation_methods() {
   rpc_.add({"deviation.list", "Deviations that are switched on", {}, [this](const RpcArguments&) { return Json(deviations_); }});
-  rpc_.add({"deviation.on", "Switch deviations on (fabricbench list --deviations)",
+  rpc_.add({"deviation.on",
+            "Switch deviations on (fabricbench list --deviations)",
             {{.name = "names", .type = RpcParameter::Type::texts, .description = "Names of deviations", .required = true}},
             [this](const RpcArguments& arguments) {
               std::vector<std::string> names = deviations_;
@@ -148,7 +150,8 @@ void TargetControl::add_deviation_methods() {
               switch_deviations(std::move(names));
               return Json(deviations_);
             }});
-  rpc_.add({"deviation.off", "Switch deviations off",
+  rpc_.add({"deviation.off",
+            "Switch deviations off",
             {{.name = "names", .type = RpcParameter::Type::texts, .description = "Names; left out: all"}},
             [this](const RpcArguments& arguments) {
               const auto off = or_throw(deviations::DeviationSet::of_names(arguments.texts("names"))).names();
@@ -166,8 +169,10 @@ void TargetControl::add_deviation_methods() {
 // ---- fault plans ----
 
 void TargetControl::add_fault_methods() {
-  rpc_.add({"fault.start", "Let a fault plan strike from now on, in place of the one before",
-            {a_text("plan", "The plan, YAML"), a_text("file", "Its path on the target's machine"),
+  rpc_.add({"fault.start",
+            "Let a fault plan strike from now on, in place of the one before",
+            {a_text("plan", "The plan, YAML"),
+             a_text("file", "Its path on the target's machine"),
              {.name = "seed", .type = RpcParameter::Type::number, .description = "Seed of its decisions (1)"}},
             [this](const RpcArguments& arguments) {
               auto made = std::make_unique<PlanInForce>(world_, plan_from(arguments), arguments.number("seed", 1), device_ != nullptr);

@@ -62,7 +62,8 @@ void TargetControl::add_namespace_methods() {
               for (const auto& [nsid, space] : subsystem_of(arguments).namespaces()) all.push_back(namespace_json(*space));
               return all;
             }});
-  rpc_.add({"namespace.add", "Add a namespace; hosts are notified",
+  rpc_.add({"namespace.add",
+            "Add a namespace; hosts are notified",
             {of_subsystem(), a_text("spec", "What --namespace takes, such as 64M,bs=4096", true),
              a_number("nsid", "Namespace identifier; left out: the lowest that is free", 1, 0xFFFFFFFE),
              a_number("ana_group", "ANA group (1)", 1, 0xFFFFFFFF), a_flag("attached", "Attach it to every controller (true)"),
@@ -84,13 +85,17 @@ void TargetControl::add_namespace_methods() {
               options.incarnation = subsystem.incarnations(options.nsid != 0 ? options.nsid : subsystem.free_nsid());
               return namespace_json(*or_throw(subsystem.add_namespace(std::move(options))));
             }});
-  rpc_.add({"namespace.remove", "Delete a namespace; hosts are notified", {of_subsystem(), of_namespace()},
+  rpc_.add({"namespace.remove",
+            "Delete a namespace; hosts are notified",
+            {of_subsystem(), of_namespace()},
             [this](const RpcArguments& arguments) {
               const std::uint32_t nsid = namespace_of(arguments).nsid();
               return subsystem_of(arguments).remove_namespace(nsid);
             }});
-  rpc_.add({"namespace.resize", "Change the size of a namespace, up to that of its store; hosts are notified",
-            {of_subsystem(), of_namespace(),
+  rpc_.add({"namespace.resize",
+            "Change the size of a namespace, up to that of its store; hosts are notified",
+            {of_subsystem(),
+             of_namespace(),
              {.name = "size", .type = RpcParameter::Type::size, .description = "New size in bytes of data", .required = true, .low = 1}},
             [this](const RpcArguments& arguments) {
               Namespace& space = namespace_of(arguments);
@@ -108,18 +113,23 @@ void TargetControl::add_namespace_methods() {
       return true;
     };
   };
-  rpc_.add({"namespace.attach", "Attach a namespace to a controller; its host is notified",
+  rpc_.add({"namespace.attach",
+            "Attach a namespace to a controller; its host is notified",
             {of_subsystem(), of_namespace(), of_controller()},
             attach(true)});
-  rpc_.add({"namespace.detach", "Detach a namespace from a controller; its host is notified",
+  rpc_.add({"namespace.detach",
+            "Detach a namespace from a controller; its host is notified",
             {of_subsystem(), of_namespace(), of_controller()},
             attach(false)});
-  rpc_.add({"namespace.protect", "Switch write protection", {of_subsystem(), of_namespace(), a_flag("on", "On or off", true)},
+  rpc_.add({"namespace.protect",
+            "Switch write protection",
+            {of_subsystem(), of_namespace(), a_flag("on", "On or off", true)},
             [this](const RpcArguments& arguments) {
               namespace_of(arguments).set_write_protection(arguments.flag("on") ? 1 : 0);
               return true;
             }});
-  rpc_.add({"namespace.spoil", "Make blocks unreadable until they are written again (Unrecovered Read Error)",
+  rpc_.add({"namespace.spoil",
+            "Make blocks unreadable until they are written again (Unrecovered Read Error)",
             {of_subsystem(), of_namespace(), first_block(), block_count(), a_flag("silent", "Hosts are not notified (false)")},
             [this](const RpcArguments& arguments) {
               Namespace& space = namespace_of(arguments);
@@ -131,7 +141,8 @@ void TargetControl::add_namespace_methods() {
               }
               return true;
             }});
-  rpc_.add({"namespace.corrupt", "Change one byte of a block that is stored: silent data corruption",
+  rpc_.add({"namespace.corrupt",
+            "Change one byte of a block that is stored: silent data corruption",
             {of_subsystem(), of_namespace(), first_block(), a_number("offset", "Byte of the block (0)", 0, 0xFFFF)},
             [this](const RpcArguments& arguments) {
               Namespace& space = namespace_of(arguments);
@@ -145,7 +156,8 @@ void TargetControl::add_namespace_methods() {
               or_throw(space.store().write(at, block));
               return true;
             }});
-  rpc_.add({"namespace.read", "Blocks as they are stored, in hexadecimal digits",
+  rpc_.add({"namespace.read",
+            "Blocks as they are stored, in hexadecimal digits",
             {of_subsystem(), of_namespace(), first_block(), a_number("blocks", "Number of blocks (1)", 1, 64)},
             [this](const RpcArguments& arguments) {
               Namespace& space = namespace_of(arguments);
@@ -155,13 +167,17 @@ void TargetControl::add_namespace_methods() {
               if (!status.ok()) fail(to_string(status));
               return hex_of(data);
             }});
-  rpc_.add({"zone.offline", "Take the zone of a block offline; hosts are notified", {of_subsystem(), of_namespace(), first_block()},
+  rpc_.add({"zone.offline",
+            "Take the zone of a block offline; hosts are notified",
+            {of_subsystem(), of_namespace(), first_block()},
             [this](const RpcArguments& arguments) {
               Namespace& space = namespace_of(arguments);
               subsystem_of(arguments).take_zone_offline(space, zone_at(space, arguments));
               return true;
             }});
-  rpc_.add({"zone.read_only", "Make the zone of a block read only; hosts are notified", {of_subsystem(), of_namespace(), first_block()},
+  rpc_.add({"zone.read_only",
+            "Make the zone of a block read only; hosts are notified",
+            {of_subsystem(), of_namespace(), first_block()},
             [this](const RpcArguments& arguments) {
               Namespace& space = namespace_of(arguments);
               subsystem_of(arguments).make_zone_read_only(space, zone_at(space, arguments));
@@ -177,10 +193,11 @@ void TargetControl::add_health_methods() {
                           {"available_spare", subsystem.available_spare()},
                           {"percentage_used", subsystem.percentage_used()}};
             }});
-  rpc_.add({"health.set", "Change what the SMART log says; hosts get the events that follow from it",
+  rpc_.add({"health.set",
+            "Change what the SMART log says; hosts get the events that follow from it",
             {of_subsystem(), a_number("temperature", "Composite temperature in kelvins", 0, 0xFFFF),
-             a_number("critical_warning", "Bits of the critical warning", 0, 0x3F),
-             a_number("available_spare", "Percent", 0, 100), a_number("percentage_used", "Percent; it may pass 100", 0, 255)},
+             a_number("critical_warning", "Bits of the critical warning", 0, 0x3F), a_number("available_spare", "Percent", 0, 100),
+             a_number("percentage_used", "Percent; it may pass 100", 0, 255)},
             [this](const RpcArguments& arguments) {
               Subsystem& subsystem = subsystem_of(arguments);
               if (const auto value = arguments.maybe<std::uint16_t>("temperature")) subsystem.set_temperature(*value);

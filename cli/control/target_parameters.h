@@ -5,16 +5,18 @@
 
 namespace fb::cli {
 
-inline RpcParameter of_subsystem() {
-  return {.name = "nqn", .description = "NQN of the subsystem; left out: the first"};
-}
+inline RpcParameter of_subsystem() { return {.name = "nqn", .description = "NQN of the subsystem; left out: the first"}; }
 inline RpcParameter of_namespace() {
-  return {.name = "nsid", .type = RpcParameter::Type::number, .description = "Namespace identifier", .required = true, .low = 1,
+  return {.name = "nsid",
+          .type = RpcParameter::Type::number,
+          .description = "Namespace identifier",
+          .required = true,
+          .low = 1,
           .high = 0xFFFFFFFE};
 }
 inline RpcParameter of_controller(bool required = true) {
-  return {.name = "cntlid", .type = RpcParameter::Type::number, .description = "Controller identifier", .required = required,
-          .high = 0xFFEF};
+  return {
+      .name = "cntlid", .type = RpcParameter::Type::number, .description = "Controller identifier", .required = required, .high = 0xFFEF};
 }
 inline RpcParameter a_number(std::string_view name, std::string_view description, std::uint64_t low, std::uint64_t high,
                              bool required = false) {

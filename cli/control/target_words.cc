@@ -56,9 +56,7 @@ bool take_zone_word(std::string_view part, NamespaceWords& words, subsystem::Zon
 }  // namespace
 
 subsystem::NamespaceOptions namespace_from(const std::string& text) {
-  const auto wrong = [&](const std::string& why) {
-    return UserError("--namespace '" + text + "': " + why);
-  };
+  const auto wrong = [&](const std::string& why) { return UserError("--namespace '" + text + "': " + why); };
   std::string_view rest = text;
   NamespaceWords words;
   subsystem::NamespaceOptions options;

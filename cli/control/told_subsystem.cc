@@ -18,10 +18,13 @@ bool within_reach(fault::Site site, bool rdma) {
     case fault::Site::pdu:
     case fault::Site::admission:
     case fault::Site::admin:
-    case fault::Site::completion: return true;
+    case fault::Site::completion:
+      return true;
     case fault::Site::receive:
-    case fault::Site::key: return rdma;
-    default: return false;
+    case fault::Site::key:
+      return rdma;
+    default:
+      return false;
   }
 }
 
@@ -56,7 +59,8 @@ bool CommandRule::matches(const CommandContext& command) const {
   const View<nvme::SqeLayout> sqe{command.sqe};
   const bool is_fabrics = sqe.get(nvme::sqe::opcode) == nvme::kFabricsOpcode;
   switch (queues) {
-    case Queues::any: break;
+    case Queues::any:
+      break;
     case Queues::fabrics:
       if (!is_fabrics) return false;
       break;
@@ -141,9 +145,12 @@ ToldSubsystem::Answer ToldSubsystem::completion(const CommandContext& command, M
   const auto rule = take(command, {Action::drop, Action::repeat, Action::disconnect});
   if (!rule) return answer;
   switch (rule->action) {
-    case Action::drop: return Answer::withhold;
-    case Action::repeat: return Answer::send_twice;
-    default: return Answer::disconnect_instead;
+    case Action::drop:
+      return Answer::withhold;
+    case Action::repeat:
+      return Answer::send_twice;
+    default:
+      return Answer::disconnect_instead;
   }
 }
 

@@ -18,11 +18,11 @@ namespace fb::cli {
 struct CommandRule {
   enum class Queues : std::uint8_t { any, admin, io, fabrics };
   enum class Action : std::uint8_t {
-    fail,        ///< answered with `status` instead of being executed
-    delay,       ///< executed `time` later, or at `until`; I/O commands alone
-    drop,        ///< executed, and never completed
-    repeat,      ///< completed twice
-    disconnect   ///< executed; its connection is closed in place of the completion
+    fail,       ///< answered with `status` instead of being executed
+    delay,      ///< executed `time` later, or at `until`; I/O commands alone
+    drop,       ///< executed, and never completed
+    repeat,     ///< completed twice
+    disconnect  ///< executed; its connection is closed in place of the completion
   };
 
   static constexpr std::uint64_t kEndless = ~std::uint64_t{0};
@@ -37,8 +37,8 @@ struct CommandRule {
   nvme::Status status = nvme::sc::internal_error;
   Duration time;
   Instant until = Instant::never();  ///< a delay ends then, whenever it began
-  std::uint64_t left = 1;    ///< commands that it applies to yet
-  std::uint64_t struck = 0;  ///< commands that it has applied to
+  std::uint64_t left = 1;            ///< commands that it applies to yet
+  std::uint64_t struck = 0;          ///< commands that it has applied to
 
   bool matches(const subsystem::CommandContext& command) const;
 };

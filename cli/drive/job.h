@@ -41,9 +41,9 @@ class Job {
 
 /// What a program came to.
 struct Ended {
-  int status = -1;      ///< its exit code; -1: it was ended by a signal, or late
-  bool late = false;    ///< it had not ended in time, and was killed
-  std::string output;   ///< both of its streams
+  int status = -1;     ///< its exit code; -1: it was ended by a signal, or late
+  bool late = false;   ///< it had not ended in time, and was killed
+  std::string output;  ///< both of its streams
   bool ok() const { return status == 0; }
   /// One line: what it said last, or how it ended.
   std::string why() const;

@@ -58,9 +58,7 @@ std::string traddr_of(const std::string& controller) {
   return address.substr(key.size(), address.find(',') - key.size());
 }
 
-std::string attribute(const std::string& controller, const std::string& name) {
-  return first_line(kClass / controller / name);
-}
+std::string attribute(const std::string& controller, const std::string& name) { return first_line(kClass / controller / name); }
 
 int set_attribute(const std::string& controller, const std::string& name, const std::string& value) {
   const int fd = open((kClass / controller / name).c_str(), O_WRONLY | O_CLOEXEC);

@@ -32,9 +32,7 @@ constexpr Limit kNoDisk = 3s, kLastDisk = 300ms;
 constexpr Limit kPartitions = 5s;
 constexpr Limit kNewDisk = 2s;
 
-void extend(std::vector<std::string>& words, const std::vector<std::string>& with) {
-  words.insert(words.end(), with.begin(), with.end());
-}
+void extend(std::vector<std::string>& words, const std::vector<std::string>& with) { words.insert(words.end(), with.begin(), with.end()); }
 
 bool on_path(const std::string& program) {
   const char* const path = getenv("PATH");
@@ -317,9 +315,9 @@ bool LinuxHost::end_all(Limit limit) {
       if (asked != ending.end() && !asked->second.wait(0ms)) continue;
       ending.erase(one.name);
       ending.emplace(one.name, Job([&] {
-        set_attribute(one.name, "delete_controller", "1");
-        return std::string();
-      }));
+                       set_attribute(one.name, "delete_controller", "1");
+                       return std::string();
+                     }));
     }
     return left.empty();
   };

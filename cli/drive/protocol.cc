@@ -44,8 +44,8 @@ std::vector<Option> options_of(const json& request, const Bench& bench) {
   const std::uint64_t kato_ms = request.value("kato_ms", std::uint64_t{0});
   // 0 would be none, which nvme-cli has no word for: the kernel then takes what it usually takes.
   if (kato_ms != 0) options.push_back({"keep-alive-tmo", std::to_string(kato_ms / 1000 + (kato_ms % 1000 != 0))});
-  for (const auto& [key, name] : {std::pair{"hdr_digest", "hdr-digest"}, std::pair{"data_digest", "data-digest"},
-                                  std::pair{"disable_sqflow", "disable-sqflow"}}) {
+  for (const auto& [key, name] :
+       {std::pair{"hdr_digest", "hdr-digest"}, std::pair{"data_digest", "data-digest"}, std::pair{"disable_sqflow", "disable-sqflow"}}) {
     if (request.value(key, false)) options.push_back({name});
   }
   return options;

@@ -37,7 +37,11 @@ template <class F>
 F* next(const char* name) {
   return reinterpret_cast<F*>(dlsym(RTLD_NEXT, name));
 }
-#define NEXT(function) (*[] { static auto* const found = next<decltype(function)>(#function); return found; }())
+#define NEXT(function)                                              \
+  (*[] {                                                            \
+    static auto* const found = next<decltype(function)>(#function); \
+    return found;                                                   \
+  }())
 
 const char* bus() { return getenv(fb::mctp::kSocketVariable); }
 
@@ -56,8 +60,8 @@ bool ours(int fd) {
   sockaddr_un to = {};
   socklen_t size = sizeof to;
   const char* const path = bus();
-  const bool same = path != nullptr && syscall(SYS_getpeername, fd, &to, &size) == 0 &&
-                    to.sun_family == AF_UNIX && std::strncmp(to.sun_path, path, sizeof to.sun_path) == 0;
+  const bool same = path != nullptr && syscall(SYS_getpeername, fd, &to, &size) == 0 && to.sun_family == AF_UNIX &&
+                    std::strncmp(to.sun_path, path, sizeof to.sun_path) == 0;
   if (!same && fd < kKnown) g_foreign[fd] = true;
   errno = before;
   return same;
@@ -258,8 +262,7 @@ int tag_call(int fd, unsigned long request, void* argument) {
   if (request == kernel::kAllocTag || request == kernel::kDropTag) {
     return tag_call<kernel::TagControl, one::peer, one::flags, one::tag>(fd, call, argument, kernel::kNetworkInitial);
   }
-  const fb::View<kernel::TagControl2> control{
-      fb::ByteView(static_cast<const std::uint8_t*>(argument), kernel::TagControl2::size)};
+  const fb::View<kernel::TagControl2> control{fb::ByteView(static_cast<const std::uint8_t*>(argument), kernel::TagControl2::size)};
   // A tag belongs to whatever address of ours the route has.
   const std::uint8_t local = control.get(two::local);
   if (local != kernel::kAddressAny && local != kernel::kAddressNull) return failed(EINVAL);
@@ -452,8 +455,7 @@ int recvmmsg(int fd, mmsghdr* messages, unsigned count, int flags, timespec* tim
 
 // What the compiler makes of the calls above in programs that are built with _FORTIFY_SOURCE.
 ssize_t __recv_chk(int fd, void* to, size_t size, size_t, int flags) { return recv(fd, to, size, flags); }
-ssize_t __recvfrom_chk(int fd, void* to, size_t size, size_t, int flags, sockaddr* name,
-                       socklen_t* name_size) {
+ssize_t __recvfrom_chk(int fd, void* to, size_t size, size_t, int flags, sockaddr* name, socklen_t* name_size) {
   return recvfrom(fd, to, size, flags, name, name_size);
 }
 ssize_t __read_chk(int fd, void* to, size_t size, size_t) { return read(fd, to, size); }

@@ -90,9 +90,7 @@ bool BlockTruth::possible(std::uint64_t lba, const Layer& layer, Tick started) c
   return !writes_[layer.id].withdrawn && !gone(layer, lba, started);
 }
 
-bool BlockTruth::same(const Layer& layer, std::optional<Id> seen) const {
-  return writes_[layer.id].zeroes ? !seen : seen == layer.id;
-}
+bool BlockTruth::same(const Layer& layer, std::optional<Id> seen) const { return writes_[layer.id].zeroes ? !seen : seen == layer.id; }
 
 const BlockTruth::Layer* BlockTruth::find(std::uint64_t lba, Id id) const {
   for (const Layer& layer : history_[lba]) {
@@ -191,7 +189,7 @@ void BlockTruth::flushed(Tick started) {
 void BlockTruth::power_lost() {
   for (Write& write : writes_) {
     if (write.durable) continue;
-    write.weak = true;  // one that is not acknowledged yet too: the answer may be on its way
+    write.weak = true;     // one that is not acknowledged yet too: the answer may be on its way
     write.atomic = false;  // only single blocks are promised to be whole then
   }
   for (std::vector<Layer>& layers : history_) {

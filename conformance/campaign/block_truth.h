@@ -58,7 +58,7 @@ class BlockTruth {
     bool zeroes = false;
     bool atomic = true;
     bool durable = false;
-    bool weak = false;       ///< a loss of power may have undone it
+    bool weak = false;  ///< a loss of power may have undone it
     bool withdrawn = false;
   };
   /// A write as one block knows it.

@@ -28,9 +28,7 @@ Recipe recipe_of(const CampaignOptions& options, std::uint64_t seed) {
   return recipe;
 }
 
-bool stopped(const CampaignOptions& options) {
-  return options.interrupter != nullptr && options.interrupter->fired();
-}
+bool stopped(const CampaignOptions& options) { return options.interrupter != nullptr && options.interrupter->fired(); }
 
 bool differs_when_watched(const Recipe& recipe, const CampaignOptions& options, std::uint64_t digest) {
   struct Listener final : TraceSink {
@@ -107,9 +105,7 @@ Result<Seeds> parse_seeds(std::string_view text) {
   return seeds;
 }
 
-std::string_view canary_deviation(WorldKind kind) {
-  return kind == WorldKind::management ? "vpd_read_one_byte_short" : "write_ends_wrong";
-}
+std::string_view canary_deviation(WorldKind kind) { return kind == WorldKind::management ? "vpd_read_one_byte_short" : "write_ends_wrong"; }
 
 SeedOutcome run_seed(const CampaignOptions& options, std::uint64_t seed) {
   const Recipe recipe = recipe_of(options, seed);
@@ -151,8 +147,10 @@ CampaignResult run_campaign(const CampaignOptions& options) {
   const auto began = std::chrono::steady_clock::now();
   CampaignResult result;
   result.canary = "not run";
-  if (options.resume != nullptr) result.state = *options.resume;
-  else result.state.next = options.seeds.first;
+  if (options.resume != nullptr)
+    result.state = *options.resume;
+  else
+    result.state.next = options.seeds.first;
   const std::uint64_t before = result.state.next;
   while (result.state.next <= options.seeds.last) {
     if (stopped(options) || !run_batch(options, result.state)) {

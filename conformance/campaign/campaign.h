@@ -59,16 +59,16 @@ struct CampaignOptions {
 
 struct CampaignFailure {
   std::string signature;
-  std::string text;         ///< of the first
-  std::uint64_t seed = 0;   ///< the lowest that shows it
+  std::string text;        ///< of the first
+  std::uint64_t seed = 0;  ///< the lowest that shows it
   std::uint64_t count = 0;
   std::uint64_t digest = 0;
 };
 
 /// What a campaign knows after a number of worlds: enough to go on.
 struct CampaignState {
-  std::uint64_t next = 0;       ///< seeds below it are done
-  std::uint64_t digest = 0;     ///< of those, in the order of their seeds
+  std::uint64_t next = 0;    ///< seeds below it are done
+  std::uint64_t digest = 0;  ///< of those, in the order of their seeds
   std::uint64_t inconclusive = 0;
   std::uint64_t strikes = 0;
   std::vector<CampaignFailure> failures;
@@ -76,10 +76,10 @@ struct CampaignState {
 
 struct CampaignResult {
   CampaignState state;
-  std::uint64_t worlds = 0;     ///< of this run and those that it goes on from
-  std::string canary;           ///< "caught", "missed"; "not run" when interrupted before
+  std::uint64_t worlds = 0;  ///< of this run and those that it goes on from
+  std::string canary;        ///< "caught", "missed"; "not run" when interrupted before
   bool interrupted = false;
-  double seconds = 0;           ///< of this run
+  double seconds = 0;  ///< of this run
   std::uint64_t worlds_here = 0;
   double rate() const { return seconds > 0 ? static_cast<double>(worlds_here) / seconds : 0; }
 };

@@ -21,11 +21,16 @@ constexpr unsigned kConnectTries = 30;
 nvme::AnaState state_of(std::uint64_t amount) {
   switch (amount & 0xF) {
     case 0:
-    case 1: return nvme::AnaState::optimized;
-    case 2: return nvme::AnaState::non_optimized;
-    case 3: return nvme::AnaState::inaccessible;
-    case 4: return nvme::AnaState::persistent_loss;
-    default: return nvme::AnaState::change;
+    case 1:
+      return nvme::AnaState::optimized;
+    case 2:
+      return nvme::AnaState::non_optimized;
+    case 3:
+      return nvme::AnaState::inaccessible;
+    case 4:
+      return nvme::AnaState::persistent_loss;
+    default:
+      return nvme::AnaState::change;
   }
 }
 

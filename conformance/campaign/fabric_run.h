@@ -54,8 +54,8 @@ class FabricRun final : private host::ControllerListener {
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<std::unique_ptr<Mending>> mendings_;
   std::set<std::uint16_t> lost_paths_;
-  std::size_t busy_ = 0;  ///< workers that have steps left
-  bool over_ = false;     ///< the world is taken down: what commands still say means nothing
+  std::size_t busy_ = 0;          ///< workers that have steps left
+  bool over_ = false;             ///< the world is taken down: what commands still say means nothing
   std::unique_ptr<Scene> scene_;  ///< goes first, and ends the workers' commands
 };
 

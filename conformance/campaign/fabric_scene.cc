@@ -17,9 +17,7 @@ constexpr std::uint16_t kPort = 4420;
 
 IpAddress path_address(std::size_t path) { return IpAddress::v4(10, 0, 1, static_cast<std::uint8_t>(path + 1)); }
 
-std::string numbered(const char* name, std::size_t index) {
-  return index == 0 ? std::string(name) : fmt::format("{}{}", name, index + 1);
-}
+std::string numbered(const char* name, std::size_t index) { return index == 0 ? std::string(name) : fmt::format("{}{}", name, index + 1); }
 
 void reseal(const Endpoint& source, const Endpoint& destination, MutableBytes payload) {
   softroce::seal_icrc(softroce::IcrcPath(source, destination), payload, IpFacts{});
@@ -35,8 +33,7 @@ net::LinkOptions link_options(const FabricShape& shape) {
 
 }  // namespace
 
-FabricScene::FabricScene(World& world, const FabricShape& shape, fault::Points& points,
-                         const deviations::DeviationSet& deviations)
+FabricScene::FabricScene(World& world, const FabricShape& shape, fault::Points& points, const deviations::DeviationSet& deviations)
     : world_(world),
       shape_(shape),
       points_(points),
@@ -76,8 +73,7 @@ void FabricScene::add_subsystem() {
   or_throw(subsystem_->add_namespace(std::move(space)));
 }
 
-std::unique_ptr<softroce::SoftRoceDevice> FabricScene::open_device(net::SimHost& machine, const std::string& name,
-                                                                   const IpAddress& address,
+std::unique_ptr<softroce::SoftRoceDevice> FabricScene::open_device(net::SimHost& machine, const std::string& name, const IpAddress& address,
                                                                    softroce::SoftHooks* hooks) {
   softroce::SoftRoceOptions options;
   options.name = name;
@@ -104,11 +100,10 @@ void FabricScene::add_path(std::size_t index, const deviations::DeviationSet& de
   if (shape_.kind == WorldKind::rdma) {
     path->device_hooks = std::make_unique<faults::FaultyDevice>(points_, name, deviations.soft_hooks());
     path->device = open_device(machine, name, address, path->device_hooks.get());
-    path->listener = or_throw(transport::RdmaControllerFabric::start(world_, *path->device, options,
-                                                                  target_->acceptor(portid), &hooks_));
+    path->listener = or_throw(transport::RdmaControllerFabric::start(world_, *path->device, options, target_->acceptor(portid), &hooks_));
   } else {
-    path->listener = or_throw(transport::TcpControllerFabric::start(world_, machine, address, options, {},
-                                                                 target_->acceptor(portid), &hooks_));
+    path->listener =
+        or_throw(transport::TcpControllerFabric::start(world_, machine, address, options, {}, target_->acceptor(portid), &hooks_));
   }
   target_->set_listener(portid, *path->listener);
   paths_.push_back(std::move(path));
@@ -153,8 +148,6 @@ host::ConnectOptions FabricScene::connect_options(std::size_t path) const {
   return options;
 }
 
-host::Namespace* FabricScene::watched(std::size_t host) {
-  return hosts_[host]->host->find(subsystem_->options().nqn, kWatchedNsid);
-}
+host::Namespace* FabricScene::watched(std::size_t host) { return hosts_[host]->host->find(subsystem_->options().nqn, kWatchedNsid); }
 
 }  // namespace fb::conformance

@@ -46,8 +46,8 @@ class FabricScene final : public Scene {
   void add_subsystem();
   void add_path(std::size_t index, const deviations::DeviationSet& deviations);
   void add_host(std::size_t index, const deviations::DeviationSet& deviations);
-  std::unique_ptr<softroce::SoftRoceDevice> open_device(net::SimHost& machine, const std::string& name,
-                                                        const IpAddress& address, softroce::SoftHooks* hooks);
+  std::unique_ptr<softroce::SoftRoceDevice> open_device(net::SimHost& machine, const std::string& name, const IpAddress& address,
+                                                        softroce::SoftHooks* hooks);
 
   World& world_;
   const FabricShape shape_;

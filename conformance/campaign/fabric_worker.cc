@@ -47,23 +47,32 @@ void FabricRun::Worker::await(Op<Status> op, Then then) {
 void FabricRun::Worker::carry_out(host::Namespace& space) {
   if (!run_.scene_->can(step_->deed)) return read(space);
   switch (step_->deed) {
-    case Deed::read: return read(space);
-    case Deed::write: return write(space);
-    case Deed::compare: return compare(space);
-    case Deed::compare_and_write: return compare_and_write(space);
-    case Deed::flush: return flush(space);
+    case Deed::read:
+      return read(space);
+    case Deed::write:
+      return write(space);
+    case Deed::compare:
+      return compare(space);
+    case Deed::compare_and_write:
+      return compare_and_write(space);
+    case Deed::flush:
+      return flush(space);
     case Deed::write_zeroes:
-    case Deed::deallocate: return clear(space);
+    case Deed::deallocate:
+      return clear(space);
     case Deed::verify:
       return await(space.verify(step_->at, step_->count), [this](Status status) { failed(status); });
-    case Deed::reserve: return reserve();
-    case Deed::release: return release();
+    case Deed::reserve:
+      return reserve();
+    case Deed::release:
+      return release();
     case Deed::rescan:
       for (host::Controller* controller : run_.scene_->host(host_).controllers()) {
         if (controller->live()) controller->rescan();
       }
       return next();
-    default: return next();
+    default:
+      return next();
   }
 }
 
@@ -115,15 +124,12 @@ void FabricRun::Worker::write(host::Namespace& space) {
   id_ = run_.truth_.begin_write(step_->at, step_->count, false, whole);
   data_.resize(bytes());
   run_.truth_.fill(id_, step_->at, data_);
-  await(space.write(step_->at, widened(space, data_, sent_)), [this](Status status) {
-    on_changed(status);
-  });
+  await(space.write(step_->at, widened(space, data_, sent_)), [this](Status status) { on_changed(status); });
 }
 
 void FabricRun::Worker::clear(host::Namespace& space) {
   id_ = run_.truth_.begin_write(step_->at, step_->count, true, run_.scene_->atomic(step_->count));
-  Op<Status> op = step_->deed == Deed::deallocate ? space.deallocate(step_->at, step_->count)
-                                                  : space.write_zeroes(step_->at, step_->count);
+  Op<Status> op = step_->deed == Deed::deallocate ? space.deallocate(step_->at, step_->count) : space.write_zeroes(step_->at, step_->count);
   await(std::move(op), [this](Status status) { on_changed(status); });
 }
 

@@ -4,9 +4,12 @@ namespace fb::conformance {
 
 std::string_view name_of(WorldVerdict verdict) {
   switch (verdict) {
-    case WorldVerdict::pass: return "pass";
-    case WorldVerdict::inconclusive: return "inconclusive";
-    case WorldVerdict::fail: return "fail";
+    case WorldVerdict::pass:
+      return "pass";
+    case WorldVerdict::inconclusive:
+      return "inconclusive";
+    case WorldVerdict::fail:
+      return "fail";
   }
   return "?";
 }

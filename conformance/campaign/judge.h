@@ -32,9 +32,7 @@ class Judge {
   /// Something that no fault excuses, unless bytes were changed behind every check.
   void fails(std::string signature, std::string text) { keep(failure_, std::move(signature), std::move(text)); }
   /// A promise that holds for a bounded number of faults.
-  void breaks_promise(std::string signature, std::string text) {
-    keep(promise_, std::move(signature), std::move(text));
-  }
+  void breaks_promise(std::string signature, std::string text) { keep(promise_, std::move(signature), std::move(text)); }
   bool failed() const { return !failure_.signature.empty() || !promise_.signature.empty(); }
   /// The verdict, in the light of the strikes that the outcome holds.
   void tell(WorldOutcome& outcome) const;

@@ -134,8 +134,8 @@ class ManagementRun::Worker {
       drive_->settings[setting_].ended = ++drive_->tick;
     } else if (step_->deed == Deed::configuration) {
       if (!drive_->may_stand(load_le<std::uint32_t>(content.data()), asked_)) {
-        run_.judge_.fails("management: stale feature", fmt::format("{}: the threshold is {}", to_string(*step_),
-                                                                    load_le<std::uint32_t>(content.data())));
+        run_.judge_.fails("management: stale feature",
+                          fmt::format("{}: the threshold is {}", to_string(*step_), load_le<std::uint32_t>(content.data())));
       }
     } else {
       run_.check(*step_, *drive_, content);
@@ -203,23 +203,26 @@ void ManagementRun::add_drive(std::size_t index, const deviations::DeviationSet&
 }
 
 void ManagementRun::ask(const Step& step, DriveSide& drive, std::size_t setting, Then then) {
-  const auto told = [then](const auto& answer) {
-    then(answer.reply, answer.value ? content_of(*answer.value) : Bytes{});
-  };
+  const auto told = [then](const auto& answer) { then(answer.reply, answer.value ? content_of(*answer.value) : Bytes{}); };
   const mctp::Eid eid = drive.eid;
   const auto offset = static_cast<std::uint16_t>(step.at % (kVpdBytes - step.count));
   switch (step.deed) {
-    case Deed::health: return requester_->poll_subsystem(eid).on_settled(told);
-    case Deed::subsystem_info: return requester_->read_subsystem(eid).on_settled(told);
-    case Deed::controllers: return requester_->read_controllers(eid).on_settled(told);
+    case Deed::health:
+      return requester_->poll_subsystem(eid).on_settled(told);
+    case Deed::subsystem_info:
+      return requester_->read_subsystem(eid).on_settled(told);
+    case Deed::controllers:
+      return requester_->read_controllers(eid).on_settled(told);
     case Deed::vpd_read:
       return requester_->read_vpd(eid, offset, static_cast<std::uint16_t>(step.count)).on_settled(told);
     case Deed::vpd_write: {
       const ByteView there = ByteView(drive.says[Deed::vpd_read]).subspan(offset, step.count);
       return requester_->write_vpd(eid, offset, copy_of(there)).on_settled([then](const mi::Reply& reply) { then(reply, {}); });
     }
-    case Deed::identify: return requester_->identify(eid, 1, nvme::Cns::controller).on_settled(told);
-    case Deed::smart: return requester_->get_log(eid, 1, 0x02, 512).on_settled(told);
+    case Deed::identify:
+      return requester_->identify(eid, 1, nvme::Cns::controller).on_settled(told);
+    case Deed::smart:
+      return requester_->get_log(eid, 1, 0x02, 512).on_settled(told);
     case Deed::set_feature:
       return requester_->set_feature(eid, 1, kTemperatureThreshold, drive.settings[setting].value)
           .on_settled([then](const mi::Reply& reply) { then(reply, {}); });
@@ -255,8 +258,7 @@ void ManagementRun::check(const Step& step, DriveSide& drive, const Bytes& conte
 }
 
 bool ManagementRun::ask_in_peace(DriveSide& drive, bool compare) {
-  for (const Deed deed : {Deed::health, Deed::subsystem_info, Deed::controllers, Deed::vpd_read, Deed::identify,
-                          Deed::smart}) {
+  for (const Deed deed : {Deed::health, Deed::subsystem_info, Deed::controllers, Deed::vpd_read, Deed::identify, Deed::smart}) {
     Step step;
     step.deed = deed;
     step.count = deed == Deed::vpd_read ? kVpdBytes - 1 : 1;

@@ -86,13 +86,18 @@ host::Namespace* ProductScene::watched(std::size_t) { return host_->find(line_.p
 
 bool ProductScene::can(Deed deed) const {
   switch (deed) {
-    case Deed::compare: return (oncs_ & kCompare) != 0;
-    case Deed::write_zeroes: return (oncs_ & kWriteZeroes) != 0;
-    case Deed::verify: return (oncs_ & kVerify) != 0;
+    case Deed::compare:
+      return (oncs_ & kCompare) != 0;
+    case Deed::write_zeroes:
+      return (oncs_ & kWriteZeroes) != 0;
+    case Deed::verify:
+      return (oncs_ & kVerify) != 0;
     // How much may be fused, and what deallocated blocks read as, are products' own.
     case Deed::compare_and_write:
-    case Deed::deallocate: return false;
-    default: return true;
+    case Deed::deallocate:
+      return false;
+    default:
+      return true;
   }
 }
 

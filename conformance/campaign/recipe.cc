@@ -14,10 +14,10 @@ namespace fb::conformance {
 
 namespace {
 
-constexpr std::array<std::string_view, kDeeds> kDeedNames = {
-    "read",           "write",       "flush",         "compare",  "compare_and_write", "write_zeroes", "deallocate",
-    "verify",         "rescan",      "reserve",       "release",  "health",            "vpd_write",    "vpd_read",
-    "subsystem_info", "controllers", "configuration", "identify", "smart",             "set_feature"};
+constexpr std::array<std::string_view, kDeeds> kDeedNames = {"read",         "write",         "flush",     "compare",  "compare_and_write",
+                                                             "write_zeroes", "deallocate",    "verify",    "rescan",   "reserve",
+                                                             "release",      "health",        "vpd_write", "vpd_read", "subsystem_info",
+                                                             "controllers",  "configuration", "identify",  "smart",    "set_feature"};
 
 /// A deed by its share of a hundred.
 struct Share {

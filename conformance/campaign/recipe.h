@@ -44,8 +44,8 @@ inline constexpr std::uint32_t kVpdBytes = 128;  ///< of a drive of these worlds
 struct Step {
   unsigned worker = 0;
   Deed deed = Deed::read;
-  std::uint64_t at = 0;       ///< first block; bytes of a buffer
-  std::uint32_t count = 1;    ///< blocks; bytes
+  std::uint64_t at = 0;     ///< first block; bytes of a buffer
+  std::uint32_t count = 1;  ///< blocks; bytes
   std::uint32_t pause_us = 0;
   bool operator==(const Step&) const = default;
 };
@@ -70,8 +70,7 @@ struct WorkloadFacts {
 const std::vector<WorkloadFacts>& workloads();
 
 /// What a plan and a seed make of a workload of so many steps. The Problem names an unknown workload.
-Result<Recipe> make_recipe(const std::string& workload, std::uint64_t seed, const fault::Plan& plan,
-                           std::size_t steps);
+Result<Recipe> make_recipe(const std::string& workload, std::uint64_t seed, const fault::Plan& plan, std::size_t steps);
 /// The same with somebody's product.
 Recipe make_product_recipe(const std::string& product, std::uint64_t seed, const fault::Plan& plan, std::size_t steps);
 

@@ -28,7 +28,7 @@ std::uint64_t hex_of(const std::string& text) {
 }
 
 constexpr std::array<std::string_view, 10> kFields = {"format",     "version",   "workload", "product", "seed",
-                                                       "deviations", "signature", "digest",   "faults",  "steps"};
+                                                      "deviations", "signature", "digest",   "faults",  "steps"};
 
 /// Steps and faults have a place in the world, or they are a mistake.
 void check_fits(const Recipe& recipe) {
@@ -37,7 +37,7 @@ void check_fits(const Recipe& recipe) {
   const bool simulated = recipe.product.empty();
   if (!simulated && management) throw UserError("a product is of the workload tcp");
   const FabricShape shape = simulated ? fabric_shape(kind, recipe.seed) : product_shape(recipe.seed);
-  const std::vector<fault::Place> places = management ? places_of(management_shape(recipe.seed))
+  const std::vector<fault::Place> places = management  ? places_of(management_shape(recipe.seed))
                                            : simulated ? places_of(shape)
                                                        : places_before_product();
   for (const fault::Decision& decision : recipe.schedule.decisions) {

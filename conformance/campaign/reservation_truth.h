@@ -30,15 +30,15 @@ class ReservationTruth {
  private:
   struct Host {
     unsigned acquiring = 0;
-    bool lost = false;         ///< an acquire without an answer may be executed late
+    bool lost = false;  ///< an acquire without an answer may be executed late
     bool may_hold = false;
-    Tick may_until = 0;        ///< when it certainly ceased to
+    Tick may_until = 0;  ///< when it certainly ceased to
     bool holds = false;
     Tick holds_since = 0;
     unsigned releasing = 0;
-    bool release_lost = false; ///< a release without an answer, likewise
-    Tick release_ended = 0;    ///< the last one
-    Tick acquire_began = 0;    ///< the last one
+    bool release_lost = false;  ///< a release without an answer, likewise
+    Tick release_ended = 0;     ///< the last one
+    Tick acquire_began = 0;     ///< the last one
   };
   std::vector<Host> hosts_;
 };

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-
 #include "base/or_throw.h"
 #include "conformance/campaign/fabric_run.h"
 #include "conformance/campaign/fabric_scene.h"
@@ -16,8 +15,8 @@ namespace fb::conformance {
 
 namespace {
 
-void run_kind(WorldKind kind, World& world, const Recipe& recipe, fault::Points& points,
-              const deviations::DeviationSet& deviations, Judge& judge) {
+void run_kind(WorldKind kind, World& world, const Recipe& recipe, fault::Points& points, const deviations::DeviationSet& deviations,
+              Judge& judge) {
   if (kind == WorldKind::management) {
     ManagementRun(world, recipe, management_shape(recipe.seed), points, deviations, judge).run();
   } else {

@@ -18,7 +18,7 @@ Result<WorldKind> world_kind(std::string_view workload, std::uint64_t seed);
 /// Hosts and a subsystem with one namespace that is watched.
 struct FabricShape {
   WorldKind kind = WorldKind::rdma;
-  unsigned paths = 1;    ///< ports of the subsystem; each host has an association through each
+  unsigned paths = 1;  ///< ports of the subsystem; each host has an association through each
   unsigned hosts = 1;
   unsigned workers = 4;  ///< of each host
   std::uint16_t io_queues = 1;
@@ -29,7 +29,7 @@ struct FabricShape {
   host::ProtectionUse protection = host::ProtectionUse::controller;
   host::PathPolicy policy = host::PathPolicy::round_robin;
   bool reservations = false;  ///< hosts reserve the namespace and release it
-  bool cache = false;          ///< losses of power forget what was not flushed
+  bool cache = false;         ///< losses of power forget what was not flushed
   bool header_digest = false, data_digest = false;
   bool flow_control = true;
   bool traffic_keep_alive = false;

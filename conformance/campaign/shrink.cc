@@ -28,9 +28,7 @@ class Shrinker {
   Shrinker(ReplayFile& best, const ShrinkOptions& options, ShrinkResult& result)
       : best_(best), options_(options), result_(result), began_(std::chrono::steady_clock::now()) {}
 
-  double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
-  }
+  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count(); }
 
   /// Whether this recipe still fails in the same way; then it is the best.
   bool try_out(Recipe recipe) {

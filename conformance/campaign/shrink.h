@@ -24,7 +24,7 @@ struct ShrinkResult {
   ReplayFile smallest;
   std::size_t decisions_before = 0, decisions_after = 0;
   std::size_t steps_before = 0, steps_after = 0;
-  std::size_t worlds = 0;   ///< that were run
+  std::size_t worlds = 0;  ///< that were run
   /// Runs of the smallest, and how many of them showed the failure: all, where the world is ours.
   unsigned runs = 1, shown = 1;
   double seconds = 0;

@@ -37,8 +37,8 @@ struct SweepWindow {
 
 /// `perform` takes a SweepAccess and returns its SweepEnd, on a connection that works.
 template <class Perform>
-void judge_access(Check& check, const SweepWindow& window, std::string_view what,
-                  const SweepAccess& access, bool allowed, Perform&& perform) {
+void judge_access(Check& check, const SweepWindow& window, std::string_view what, const SweepAccess& access, bool allowed,
+                  Perform&& perform) {
   Bytes expected(window.room.begin(), window.room.end());
   const SweepEnd end = perform(access);
   const std::string name = (access.read ? "a Read of " : "a Write of ") + std::to_string(access.length) + " bytes " + std::string(what);

@@ -15,7 +15,7 @@ namespace fb::conformance {
 
 /// Bits of one field that are reserved, or a range of bytes of which every bit is.
 struct ReservedBits {
-  std::string_view field;    ///< empty: a range between fields
+  std::string_view field;  ///< empty: a range between fields
   std::uint16_t at;
   std::uint16_t bytes;
   std::uint64_t mask = ~std::uint64_t{0};  ///< little endian; of a range: all of it
@@ -39,8 +39,7 @@ inline std::optional<std::size_t> first_set(ByteView page, const ReservedBits& r
 }
 
 /// `table` is sorted as the structure is; `vs` is what the product declares.
-inline void check_reserved(Check& check, std::string_view structure, ByteView page, std::span<const ReservedBits> table,
-                           std::uint32_t vs) {
+inline void check_reserved(Check& check, std::string_view structure, ByteView page, std::span<const ReservedBits> table, std::uint32_t vs) {
   bool later = false;
   for (const ReservedBits& row : table) {
     const auto at = first_set(page, row);

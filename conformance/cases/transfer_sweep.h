@@ -32,9 +32,7 @@ struct SweepPiece {
 };
 
 enum class SweepKind : std::uint8_t { send, write, read };
-inline std::string_view name_of(SweepKind kind) {
-  return kind == SweepKind::send ? "Send" : kind == SweepKind::write ? "Write" : "Read";
-}
+inline std::string_view name_of(SweepKind kind) { return kind == SweepKind::send ? "Send" : kind == SweepKind::write ? "Write" : "Read"; }
 
 struct SweepRequest {
   SweepKind kind = SweepKind::send;
@@ -94,8 +92,8 @@ class TransferSweep {
   }
 
   void lengths(int from) {
-    for (const std::uint32_t length : {1u, 2u, 3u, 4u, 5u, 255u, 256u, 257u, 1023u, 1024u, 1025u, 2048u, 4095u, 4096u, 4097u, 5121u,
-                                       8192u, 16385u, 65537u, 0u}) {
+    for (const std::uint32_t length :
+         {1u, 2u, 3u, 4u, 5u, 255u, 256u, 257u, 1023u, 1024u, 1025u, 2048u, 4095u, 4096u, 4097u, 5121u, 8192u, 16385u, 65537u, 0u}) {
       for (const SweepKind kind : {SweepKind::send, SweepKind::write, SweepKind::read}) one(from, kind, length, 1, 1, false);
     }
   }

@@ -28,8 +28,7 @@ Fate fate_of(TraceKind kind, std::string_view text) {
 /// Whether two RoCE packets differ in nothing but the byte of the BTH that the ICRC leaves out.
 bool same_but_unchecked(ByteView a, ByteView b) {
   constexpr std::size_t kUnchecked = 4;
-  return a.size() == b.size() && a.size() > kUnchecked &&
-         std::equal(a.begin(), a.begin() + kUnchecked, b.begin()) &&
+  return a.size() == b.size() && a.size() > kUnchecked && std::equal(a.begin(), a.begin() + kUnchecked, b.begin()) &&
          std::equal(a.begin() + kUnchecked + 1, a.end(), b.begin() + kUnchecked + 1);
 }
 
@@ -82,8 +81,7 @@ void Dissector::strike(const TraceEvent& event, Sight& at) {
 }
 
 void Dissector::on_event(const TraceEvent& event) {
-  const bool on_the_wire =
-      event.kind == TraceKind::packet || (event.kind == TraceKind::fault && event.destination.port != 0);
+  const bool on_the_wire = event.kind == TraceKind::packet || (event.kind == TraceKind::fault && event.destination.port != 0);
   if (on_the_wire) {
     // One for all packets: every field but the parties is set here, those by whoever reads the packet.
     Sight& at = at_;
@@ -164,8 +162,7 @@ void Dissector::command(const Sight& at, Queue& queue, ByteView capsule) {
   if (connects && !queue.qid) {
     queue.qid = connect.get(fabrics::connect_sqe::qid);
     queue.entries = connect.get(fabrics::connect_sqe::sqsize).raw() + 1u;
-    queue.asked_no_flow_control =
-        (connect.get(fabrics::connect_sqe::cattr) & fabrics::cattr_bits::disable_sq_flow_control) != 0;
+    queue.asked_no_flow_control = (connect.get(fabrics::connect_sqe::cattr) & fabrics::cattr_bits::disable_sq_flow_control) != 0;
     queue.connect_cid = connect.get(nvme::sqe::cid);
   }
   queue.opcodes[View<nvme::SqeLayout>{sqe}.get(nvme::sqe::cid)] = sqe[0];

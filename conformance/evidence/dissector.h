@@ -22,8 +22,8 @@ struct Counts {
   std::uint64_t tcp = 0, tcp_connections = 0, pdus = 0, encrypted = 0, decrypted = 0;
   std::uint64_t commands = 0, completions = 0;
   std::uint64_t mctp = 0, mctp_messages = 0, mi_messages = 0;
-  std::uint64_t other = 0;    ///< of no protocol that is read here
-  std::uint64_t broken = 0;   ///< of one, but not to be read
+  std::uint64_t other = 0;   ///< of no protocol that is read here
+  std::uint64_t broken = 0;  ///< of one, but not to be read
 };
 
 class TlsKeys;
@@ -108,9 +108,9 @@ class Dissector final : public TraceSink {
   std::vector<std::string> remarks_;
   std::uint64_t remarks_left_out_ = 0;
   std::vector<std::unique_ptr<Queue>> queues_;
-  Sight at_;                    // of the packet at hand, in a trace
-  std::string struck_;          // faults that strike the next packet
-  std::int64_t epoch_ns_ = 0;   // of a file: its first packet
+  Sight at_;                   // of the packet at hand, in a trace
+  std::string struck_;         // faults that strike the next packet
+  std::int64_t epoch_ns_ = 0;  // of a file: its first packet
   bool begun_ = false;
   std::unique_ptr<RoceReader> roce_;
   std::unique_ptr<TcpReader> tcp_;

@@ -54,10 +54,15 @@ void MctpReader::on_packet(const TraceEvent& event, Sight& at) {
   open_.erase(found);
   if (whole.message.empty()) return;
   ++dissector_.count().mctp_messages;
-  MctpMessageSeen seen{.at = at, .source = source, .destination = destination,
-                       .tag = header.get(mctp::packet::tag), .tag_owner = header.get(mctp::packet::tag_owner),
+  MctpMessageSeen seen{.at = at,
+                       .source = source,
+                       .destination = destination,
+                       .tag = header.get(mctp::packet::tag),
+                       .tag_owner = header.get(mctp::packet::tag_owner),
                        .type = static_cast<mctp::MessageType>(whole.message[0] & 0x7F),
-                       .integrity = (whole.message[0] & 0x80) != 0, .message = whole.message, .packets = whole.packets};
+                       .integrity = (whole.message[0] & 0x80) != 0,
+                       .message = whole.message,
+                       .packets = whole.packets};
   if (seen.type == mctp::MessageType::nvme_mi) ++dissector_.count().mi_messages;
   dissector_.tell<heard::mctp>([&](Observer& observer) { observer.on_mctp_message(seen); });
 }

@@ -27,7 +27,7 @@ struct RocePacketSeen {
   const Sight& at;
   const roce::OpcodeFacts& facts;
   View<roce::Bth> bth;
-  ByteView packet;   ///< UDP payload, with the ICRC
+  ByteView packet;        ///< UDP payload, with the ICRC
   ByteView payload = {};  ///< between the headers and the pad
   ByteView pad = {};
   const std::uint8_t* reth = nullptr;
@@ -36,7 +36,7 @@ struct RocePacketSeen {
   const std::uint8_t* ieth = nullptr;
   const std::uint8_t* deth = nullptr;
   bool icrc_good = true;
-  RdmaHalf* half = nullptr;  ///< of connected queue pairs: towards the receiver
+  RdmaHalf* half = nullptr;            ///< of connected queue pairs: towards the receiver
   PsnOrder order = PsnOrder::unknown;  ///< of requests
   std::uint32_t expected = 0;          ///< the PSN that would have been next; with order ahead and repeated
   std::uint32_t psn() const { return bth.get(roce::bth::psn); }
@@ -46,10 +46,10 @@ struct RocePacketSeen {
 struct RdmaMessageSeen {
   const Sight& at;  ///< of its last packet
   const RdmaHalf& half;
-  roce::OpcodeKind kind;         ///< send, write, read_request, atomic_request
+  roce::OpcodeKind kind;  ///< send, write, read_request, atomic_request
   std::uint32_t first_psn = 0;
-  std::uint64_t length = 0;      ///< bytes carried; asked for, of a READ
-  ByteView payload;              ///< of a SEND
+  std::uint64_t length = 0;  ///< bytes carried; asked for, of a READ
+  ByteView payload;          ///< of a SEND
   std::uint64_t va = 0;
   std::uint32_t rkey = 0;
   std::optional<std::uint32_t> invalidates = {};
@@ -74,7 +74,12 @@ struct SegmentSeen {
 struct PduSeen {
   // A constructor for the same reason as above.
   PduSeen(const Sight& seen_at, TcpFlow& of_flow, bool by_host, ByteView bytes, bool is_broken)
-      : at(seen_at), flow(of_flow), to_controller(by_host), broken(is_broken), common(bytes), pdu(bytes),
+      : at(seen_at),
+        flow(of_flow),
+        to_controller(by_host),
+        broken(is_broken),
+        common(bytes),
+        pdu(bytes),
         header(bytes.first(std::min<std::size_t>(common.get(tcp::pdu::hlen), bytes.size()))) {}
 
   const Sight& at;  ///< of the segment that completed it
@@ -82,8 +87,8 @@ struct PduSeen {
   bool to_controller;
   bool broken;
   View<tcp::CommonHeader> common;
-  ByteView pdu;      ///< all of it, but for data that is not kept; of a broken one as much as is there
-  ByteView header;   ///< its HLEN bytes
+  ByteView pdu;        ///< all of it, but for data that is not kept; of a broken one as much as is there
+  ByteView header;     ///< its HLEN bytes
   ByteView data = {};  ///< empty where it came in several segments and no digest asks for it
   std::size_t data_bytes = 0;
   tcp::PduType type() const { return common.get(tcp::pdu::type); }
@@ -101,7 +106,7 @@ struct CommandSeen {
 struct CompletionSeen {
   const Sight& at;
   Queue& queue;
-  ByteView cqe;  ///< 16 bytes
+  ByteView cqe;                                   ///< 16 bytes
   std::optional<std::uint32_t> invalidates = {};  ///< the key, of a SEND with invalidate
   std::optional<std::uint8_t> opcode = {};        ///< of the command, where that was seen
   nvme::Status status() const {

@@ -30,12 +30,16 @@ void RoceReader::on_cm(const RocePacketSeen& seen) {
   const CmSeen told{seen.at, attribute, seen.payload};
   dissector_.tell<heard::cm>([&](Observer& observer) { observer.on_cm(told); });
   switch (attribute) {
-    case cm::Attribute::req: return on_req(seen);
-    case cm::Attribute::rep: return on_rep(seen);
+    case cm::Attribute::req:
+      return on_req(seen);
+    case cm::Attribute::rep:
+      return on_rep(seen);
     case cm::Attribute::rej:
     case cm::Attribute::dreq:
-    case cm::Attribute::drep: return on_end(seen, attribute);
-    default: return;
+    case cm::Attribute::drep:
+      return on_end(seen, attribute);
+    default:
+      return;
   }
 }
 
@@ -103,8 +107,7 @@ void RoceReader::on_rep(const RocePacketSeen& seen) {
   }
 }
 
-RdmaConnection* RoceReader::connection_of(const IpAddress& a, const IpAddress& b, std::uint32_t id_of_a,
-                                          std::uint32_t id_of_b) {
+RdmaConnection* RoceReader::connection_of(const IpAddress& a, const IpAddress& b, std::uint32_t id_of_a, std::uint32_t id_of_b) {
   const auto fits = [&](const IpAddress& active, const IpAddress& passive, std::uint32_t active_id,
                         std::uint32_t passive_id) -> RdmaConnection* {
     const auto found = by_active_id_.find({active, active_id});

@@ -114,8 +114,7 @@ bool RoceReader::read(const TraceEvent& event, Sight& at, Early early) {
     ++dissector_.count().broken;
   }
   const bool trusted = readable && seen.icrc_good && (at.genuine() || at.fate == Fate::repeated);
-  const bool connected = trusted && facts.kind != OpcodeKind::datagram &&
-                         facts.kind != OpcodeKind::congestion_notification && qpn > 1;
+  const bool connected = trusted && facts.kind != OpcodeKind::datagram && facts.kind != OpcodeKind::congestion_notification && qpn > 1;
   if (connected) {
     seen.half = half_of(event.source.address, event.destination.address, qpn);
     if (seen.half != nullptr) {
@@ -161,8 +160,8 @@ bool RoceReader::comes_early(const RdmaHalf& half, const RocePacketSeen& seen) c
   }
   if (half.by_host || seen.reth == nullptr) return false;
   const View<roce::Reth> reth{ByteView{seen.reth, roce::Reth::size}};
-  return !dissector_.in_order(RdmaMessageSeen{seen.at, half, seen.facts.kind, seen.psn(), reth.get(roce::reth::dmalen), {},
-                                              reth.get(roce::reth::va), reth.get(roce::reth::rkey)});
+  return !dissector_.in_order(RdmaMessageSeen{
+      seen.at, half, seen.facts.kind, seen.psn(), reth.get(roce::reth::dmalen), {}, reth.get(roce::reth::va), reth.get(roce::reth::rkey)});
 }
 
 bool RoceReader::keep(const RdmaHalf& half, const RocePacketSeen& seen, const TraceEvent& event) {
@@ -215,8 +214,7 @@ RdmaHalf* RoceReader::half_of(const IpAddress& from, const IpAddress& to, std::u
     if (half == nullptr) return nullptr;
     half->from = Party::ip({from, 0});
     if (!said_unknown_) {
-      dissector_.remark("RDMA from " + to_string(from) + " to " + to_string(half->to) +
-                        ": how the queue pair was connected was not seen");
+      dissector_.remark("RDMA from " + to_string(from) + " to " + to_string(half->to) + ": how the queue pair was connected was not seen");
     }
     said_unknown_ = true;
   }
@@ -253,8 +251,8 @@ void RoceReader::acknowledged(RdmaHalf& half, const RocePacketSeen& seen) {
 }
 
 void RoceReader::lose_track(RdmaHalf& half, const Sight& at) {
-  dissector_.remark("packet " + std::to_string(at.packet) + ": packets to " + to_string(half.to) +
-                    " are missing before PSN " + std::to_string(half.highest));
+  dissector_.remark("packet " + std::to_string(at.packet) + ": packets to " + to_string(half.to) + " are missing before PSN " +
+                    std::to_string(half.highest));
   half.psn_known = false;
   half.whole = false;
   half.adrift = true;
@@ -345,8 +343,9 @@ void RoceReader::follow(RdmaHalf& half, const RocePacketSeen& seen) {
 
 void RoceReader::finish(RdmaHalf& half, const RocePacketSeen& seen, ByteView whole) {
   ++dissector_.count().rdma_messages;
-  RdmaMessageSeen message{seen.at, half, seen.facts.kind, half.message_psn, half.length,
-                          seen.facts.kind == OpcodeKind::send ? whole : ByteView{}, half.va, half.rkey};
+  RdmaMessageSeen message{seen.at,          half,        seen.facts.kind,
+                          half.message_psn, half.length, seen.facts.kind == OpcodeKind::send ? whole : ByteView{},
+                          half.va,          half.rkey};
   if (seen.ieth != nullptr) message.invalidates = load_be<std::uint32_t>(seen.ieth);
   dissector_.tell<heard::rdma_messages>([&](Observer& observer) { observer.on_rdma_message(message); });
   if (seen.facts.kind == OpcodeKind::send) capsule(half, message);

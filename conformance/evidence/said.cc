@@ -63,10 +63,14 @@ std::string without_fields(std::string_view text) {
 
 std::string_view words_of(TraceKind kind) {
   switch (kind) {
-    case TraceKind::fault: return "fault";
-    case TraceKind::state: return "state";
-    case TraceKind::verdict: return "verdict";
-    default: return "note";
+    case TraceKind::fault:
+      return "fault";
+    case TraceKind::state:
+      return "state";
+    case TraceKind::verdict:
+      return "verdict";
+    default:
+      return "note";
   }
 }
 
@@ -75,11 +79,18 @@ std::string which(ByteView sqe) {
   using nvme::AdminOpcode;
   std::string_view name;
   switch (static_cast<AdminOpcode>(sqe[0])) {
-    case AdminOpcode::identify: name = "CNS"; break;
-    case AdminOpcode::get_log_page: name = "LID"; break;
+    case AdminOpcode::identify:
+      name = "CNS";
+      break;
+    case AdminOpcode::get_log_page:
+      name = "LID";
+      break;
     case AdminOpcode::get_features:
-    case AdminOpcode::set_features: name = "FID"; break;
-    default: return {};
+    case AdminOpcode::set_features:
+      name = "FID";
+      break;
+    default:
+      return {};
   }
   static_assert(nvme::identify_sqe::cns.offset == nvme::get_log_sqe::lid.offset);
   static_assert(nvme::features_sqe::fid.offset == nvme::get_log_sqe::lid.offset);
@@ -267,9 +278,9 @@ void SaidList::on_mctp_packet(const MctpPacketSeen& seen) {
   if (som && eom) part = "single";
   if (som && !eom) part = "first";
   if (!som && eom) part = "last";
-  Said* const made = add(seen.at, "mctp", fmt::format("{} packet SEQ={} TAG={}{}", part, header.get(mctp::packet::sequence),
-                                                      header.get(mctp::packet::tag),
-                                                      header.get(mctp::packet::tag_owner) ? " TO" : ""));
+  Said* const made = add(seen.at, "mctp",
+                         fmt::format("{} packet SEQ={} TAG={}{}", part, header.get(mctp::packet::sequence), header.get(mctp::packet::tag),
+                                     header.get(mctp::packet::tag_owner) ? " TO" : ""));
   if (made == nullptr) return;
   field(*made, "bus", seen.at.from.bus);
   field(*made, "source EID", header.get(mctp::packet::source));

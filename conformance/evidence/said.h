@@ -24,7 +24,7 @@ struct Said {
   std::string layer;         ///< rdma, cm, nvme, tcp, mctp, mi; words: fault, note, state, verdict
   std::string label;         ///< "SEND Read SLBA=0 CID=5"
   std::vector<SaidField> fields;
-  std::string struck;        ///< the fault that struck it, or empty
+  std::string struck;  ///< the fault that struck it, or empty
 };
 
 struct SaidOptions {

@@ -5,9 +5,12 @@ namespace fb::evidence {
 std::string column_of(const Party& party) {
   switch (party.kind) {
     case Party::Kind::ip:
-    case Party::Kind::queue_pair: return to_string(party.address);
-    case Party::Kind::mctp: return "EID " + std::to_string(party.number);
-    case Party::Kind::nobody: break;
+    case Party::Kind::queue_pair:
+      return to_string(party.address);
+    case Party::Kind::mctp:
+      return "EID " + std::to_string(party.number);
+    case Party::Kind::nobody:
+      break;
   }
   return "?";
 }
@@ -20,7 +23,8 @@ std::string to_string(const Party& party) {
     case Party::Kind::queue_pair:
       return to_string(party.address) + " QP " + std::to_string(party.number);
     case Party::Kind::mctp:
-    case Party::Kind::nobody: break;
+    case Party::Kind::nobody:
+      break;
   }
   return column_of(party);
 }

@@ -17,14 +17,12 @@ namespace fb::evidence {
 struct Party {
   enum class Kind : std::uint8_t { nobody, ip, queue_pair, mctp };
   Kind kind = Kind::nobody;
-  IpAddress address;          ///< ip and queue_pair
-  std::uint32_t number = 0;   ///< port, queue pair or endpoint id
-  std::uint32_t bus = 0;      ///< mctp: the medium
+  IpAddress address;         ///< ip and queue_pair
+  std::uint32_t number = 0;  ///< port, queue pair or endpoint id
+  std::uint32_t bus = 0;     ///< mctp: the medium
 
   static Party ip(const Endpoint& end) { return {Kind::ip, end.address, end.port, 0}; }
-  static Party queue_pair(const IpAddress& address, std::uint32_t qpn) {
-    return {Kind::queue_pair, address, qpn, 0};
-  }
+  static Party queue_pair(const IpAddress& address, std::uint32_t qpn) { return {Kind::queue_pair, address, qpn, 0}; }
   static Party mctp(std::uint32_t bus, std::uint8_t eid) { return {Kind::mctp, {}, eid, bus}; }
   // In place, for every packet: a copy of what was just put together from parts makes the processor wait for them.
   void become_ip(const IpAddress& at, std::uint32_t port) {
@@ -62,8 +60,8 @@ struct Sight {
   Party to;
   const TraceEvent* event = nullptr;  ///< as the trace or the file has it
   Fate fate = Fate::whole;
-  bool late = false;         ///< a fault delays it: others may overtake it
-  std::string_view struck;   ///< the faults that struck it, in words; mostly empty
+  bool late = false;        ///< a fault delays it: others may overtake it
+  std::string_view struck;  ///< the faults that struck it, in words; mostly empty
 
   /// Who sent it, where the trace says so: "bench", "product".
   std::string_view actor() const { return event != nullptr ? event->actor : std::string_view{}; }

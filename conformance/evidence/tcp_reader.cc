@@ -183,8 +183,8 @@ void TcpReader::drain(Direction& direction, Sight& at) {
 }
 
 void TcpReader::told_missing(const Direction& direction, const Sight& at, std::string_view what) {
-  dissector_.remark("packet " + std::to_string(at.packet) + ": TCP " + to_string(direction.from) + " -> " +
-                    to_string(direction.to) + ": " + std::string(what));
+  dissector_.remark("packet " + std::to_string(at.packet) + ": TCP " + to_string(direction.from) + " -> " + to_string(direction.to) + ": " +
+                    std::string(what));
 }
 
 void TcpReader::skip_gap(Direction& direction, Sight& at) {
@@ -251,8 +251,8 @@ bool TcpReader::recognise(Direction& direction, ByteView bytes, const Sight& at)
   if (!plain && direction.hunting) return false;
   connection.content = Content::nvme;
   if (connection.by_host == nullptr) {
-    const bool by_host = plain ? tcp::shape_of(bytes[0])->to_controller
-                               : is_nvme_port(direction.to.port) || controllers_.count(direction.to) != 0;
+    const bool by_host =
+        plain ? tcp::shape_of(bytes[0])->to_controller : is_nvme_port(direction.to.port) || controllers_.count(direction.to) != 0;
     connection.by_host = by_host ? &direction : direction.other;
   }
   begin_flow(connection);
@@ -377,8 +377,12 @@ void TcpReader::tell_data(const Direction& direction, ByteView header, std::size
   if (header.size() < tcp::DataPdu::size || bytes.empty()) return;
   const View<tcp::DataPdu> data{header};
   const Connection& connection = *direction.connection;
-  const DataSeen seen{at, *connection.flow.queue, connection.by_host == &direction, data.get(tcp::data_pdu::cccid),
-                      data.get(tcp::data_pdu::offset) + std::uint64_t{from}, bytes};
+  const DataSeen seen{at,
+                      *connection.flow.queue,
+                      connection.by_host == &direction,
+                      data.get(tcp::data_pdu::cccid),
+                      data.get(tcp::data_pdu::offset) + std::uint64_t{from},
+                      bytes};
   dissector_.tell<heard::tcp_bytes>([&](Observer& observer) { observer.on_data(seen); });
 }
 

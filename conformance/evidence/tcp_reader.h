@@ -39,19 +39,19 @@ class TcpReader {
     std::map<std::uint32_t, Bytes> later;  // what came early, by distance from the first of them
     std::uint32_t later_base = 0;
     std::size_t later_bytes = 0;
-    Bytes pending;         // the beginning of a PDU
-    std::size_t ruled_out = 0;  // hunting: bytes of `pending` at which no PDU begins
-    std::size_t hunted = 0;     // hunting in vain: bytes
-    Bytes head;            // of a PDU whose data is passed over
+    Bytes pending;                                         // the beginning of a PDU
+    std::size_t ruled_out = 0;                             // hunting: bytes of `pending` at which no PDU begins
+    std::size_t hunted = 0;                                // hunting in vain: bytes
+    Bytes head;                                            // of a PDU whose data is passed over
     std::size_t to_pass = 0, passed_plen = 0, passed = 0;  // `passed`: bytes of its data
-    std::deque<std::unique_ptr<KeptPacket>> kept;  // acknowledge what is yet to be seen
+    std::deque<std::unique_ptr<KeptPacket>> kept;          // acknowledge what is yet to be seen
   };
   struct Connection {
     Direction way[2];
     Content content = Content::unknown;
-    bool opened = false;          // the SYN was seen
+    bool opened = false;            // the SYN was seen
     bool begins_otherwise = false;  // foreign, by its first bytes
-    Direction* by_host = nullptr;  // which of them is said by the host, once that is known
+    Direction* by_host = nullptr;   // which of them is said by the host, once that is known
     TcpFlow flow;
     std::unique_ptr<TlsOpener> tls;
   };
@@ -109,7 +109,7 @@ class TcpReader {
   std::map<Key, std::unique_ptr<Connection>> connections_;
   static constexpr std::size_t kRecent = 8;
   static std::size_t place_of(const Endpoint& from, const Endpoint& to) { return (from.port ^ to.port) % kRecent; }
-  std::array<Connection*, kRecent> recent_ = {};  // by their ports: what is mostly asked for again
+  std::array<Connection*, kRecent> recent_ = {};     // by their ports: what is mostly asked for again
   std::vector<std::unique_ptr<Connection>> former_;  // queues of theirs are still named
   std::set<Endpoint> controllers_;
   std::vector<Connection*> keeping_;  // with packets that are kept

@@ -90,7 +90,7 @@ const Bytes* TlsKeys::find(std::string_view label, ByteView client_random) {
 
 const TlsOpener::Suite* TlsOpener::suite_of(std::uint16_t code) {
   static constexpr Suite kSuites[] = {
-      {0x1301, "aes-128-gcm", "sha256", 16, 16, false},  {0x1302, "aes-256-gcm", "sha384", 32, 16, false},
+      {0x1301, "aes-128-gcm", "sha256", 16, 16, false},       {0x1302, "aes-256-gcm", "sha384", 32, 16, false},
       {0x1303, "chacha20-poly1305", "sha256", 32, 16, false}, {0x1304, "aes-128-ccm", "sha256", 16, 16, true},
       {0x1305, "aes-128-ccm", "sha256", 16, 8, true},
   };

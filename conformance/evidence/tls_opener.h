@@ -56,9 +56,9 @@ class TlsOpener {
   };
   struct Side {
     Bytes pending;
-    Bytes hello;                  // handshake messages in the clear, until the hello is read
+    Bytes hello;  // handshake messages in the clear, until the hello is read
     std::optional<Epoch> epoch;
-    bool application = false;     // the epoch is one of the application's
+    bool application = false;  // the epoch is one of the application's
   };
 
   static const Suite* suite_of(std::uint16_t code);

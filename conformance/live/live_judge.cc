@@ -41,8 +41,7 @@ void LiveJudge::on_event(const TraceEvent& event) {
   if (event.kind != TraceKind::packet || event.tcp == nullptr) return;
   ++packets_;
   namespace actors = proxy::actors;
-  const bool of_controllers =
-      options_.both_connections && (event.actor == actors::controller || event.actor == actors::towards_controller);
+  const bool of_controllers = options_.both_connections && (event.actor == actors::controller || event.actor == actors::towards_controller);
   const bool syn = (event.tcp->flags & (tcp_flag::syn | tcp_flag::ack)) == tcp_flag::syn;
   if (syn) served_.insert(event.destination);
   monitors::Monitors& judges = of_controllers ? controllers_ : hosts_;
@@ -102,8 +101,8 @@ conformance::RunResult LiveJudge::result() const {
   for (const monitors::Rule rule : judged) {
     bool broken = false;
     for (const Side side : {Side::host, Side::controller}) {
-      const auto first = std::ranges::find_if(
-          findings_, [&](const LiveFinding& one) { return one.side == side && one.finding.rule == rule; });
+      const auto first =
+          std::ranges::find_if(findings_, [&](const LiveFinding& one) { return one.side == side && one.finding.rule == rule; });
       if (first == findings_.end()) continue;
       broken = true;
       CaseResult& result = add(rule, side == Side::host ? Role::host : Role::controller);

@@ -137,14 +137,17 @@ class Associations final : public Judge {
           pending.connect = true;
           pending.keep_alive_time = View<fabrics::ConnectSqe>{seen.sqe}.get(fabrics::connect_sqe::kato);
           break;
-        case FabricsType::property_set: on_property_set(seen, state); break;
+        case FabricsType::property_set:
+          on_property_set(seen, state);
+          break;
         case FabricsType::property_get: {
           const View<fabrics::PropertyGetSqe> get{seen.sqe};
           pending.property_get = get.get(fabrics::property_sqe::ofst);
           pending.eight = get.get(fabrics::property_sqe::size) == fabrics::PropertySize::eight;
           break;
         }
-        default: break;
+        default:
+          break;
       }
     } else if (opcode == static_cast<std::uint8_t>(AdminOpcode::async_event_request)) {
       pending.event = true;

@@ -103,7 +103,8 @@ class CidSet {
   bool has(std::uint16_t cid) const { return cid / 64u < words_.size() && (words_[cid / 64u] & bit_of(cid)) != 0; }
   /// Whether it was not there before.
   bool add(std::uint16_t cid) {
-    if (cid / 64u >= words_.size()) [[unlikely]] words_.resize(std::bit_ceil(cid / 64u + std::size_t{1}));
+    if (cid / 64u >= words_.size()) [[unlikely]]
+      words_.resize(std::bit_ceil(cid / 64u + std::size_t{1}));
     std::uint64_t& word = words_[cid / 64u];
     if ((word & bit_of(cid)) != 0) return false;
     word |= bit_of(cid);

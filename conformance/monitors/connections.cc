@@ -31,18 +31,23 @@ class Connections final : public Judge {
         mad.get(cm::mad::method) != cm::Method::send) {
       say(Rule::cm_mad, seen.at,
           fmt::format("{} with base version {}, class version {}, method {:02X}h", cm::name_of(seen.attribute),
-                      mad.get(cm::mad::base_version), mad.get(cm::mad::class_version),
-                      static_cast<unsigned>(mad.get(cm::mad::method))));
+                      mad.get(cm::mad::base_version), mad.get(cm::mad::class_version), static_cast<unsigned>(mad.get(cm::mad::method))));
       return;
     }
     const std::uint64_t tid = mad.get(cm::mad::tid);
     switch (seen.attribute) {
-      case Attribute::req: return on_req(seen, tid);
-      case Attribute::rep: return on_rep(seen, tid);
-      case Attribute::rtu: return on_rtu(seen);
-      case Attribute::dreq: return on_dreq(seen, tid);
-      case Attribute::drep: return on_drep(seen, tid);
-      default: return;
+      case Attribute::req:
+        return on_req(seen, tid);
+      case Attribute::rep:
+        return on_rep(seen, tid);
+      case Attribute::rtu:
+        return on_rtu(seen);
+      case Attribute::dreq:
+        return on_dreq(seen, tid);
+      case Attribute::drep:
+        return on_drep(seen, tid);
+      default:
+        return;
     }
   }
 
@@ -119,8 +124,8 @@ class Connections final : public Judge {
     const View<fabrics::RdmaAccept> accept{data};
     const bool rest = std::any_of(data.begin() + 4, data.begin() + fabrics::RdmaAccept::size, [](std::uint8_t byte) { return byte != 0; });
     if (accept.get(fabrics::rdma_accept::recfmt) != fabrics::kRdmaRecordFormat || rest) {
-      say(Rule::rdma_accept_data, seen.at, fmt::format("RECFMT {}, reserved bytes {}", accept.get(fabrics::rdma_accept::recfmt),
-                                                       rest ? "not zero" : "zero"));
+      say(Rule::rdma_accept_data, seen.at,
+          fmt::format("RECFMT {}, reserved bytes {}", accept.get(fabrics::rdma_accept::recfmt), rest ? "not zero" : "zero"));
     }
   }
 
@@ -154,11 +159,11 @@ class Connections final : public Judge {
       if (dreq.tid == tid) same_transaction = &dreq;
     }
     if (same_ids != nullptr) {
-      say(Rule::cm_drep_transaction, seen.at,
-          fmt::format("the DREP has transaction {:#x}, its DREQ has {:#x}", tid, same_ids->tid));
+      say(Rule::cm_drep_transaction, seen.at, fmt::format("the DREP has transaction {:#x}, its DREQ has {:#x}", tid, same_ids->tid));
     } else if (same_transaction != nullptr) {
-      say(Rule::cm_drep, seen.at, fmt::format("the DREP has IDs {:#x} and {:#x}, its DREQ has {:#x} and {:#x}", local, remote,
-                                              same_transaction->local, same_transaction->remote));
+      say(Rule::cm_drep, seen.at,
+          fmt::format("the DREP has IDs {:#x} and {:#x}, its DREQ has {:#x} and {:#x}", local, remote, same_transaction->local,
+                      same_transaction->remote));
     }
   }
 
@@ -168,8 +173,6 @@ class Connections final : public Judge {
 
 }  // namespace
 
-std::unique_ptr<Judge> judge_of_connections(Findings& findings, bool complete) {
-  return std::make_unique<Connections>(findings, complete);
-}
+std::unique_ptr<Judge> judge_of_connections(Findings& findings, bool complete) { return std::make_unique<Connections>(findings, complete); }
 
 }  // namespace fb::monitors

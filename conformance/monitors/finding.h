@@ -14,8 +14,8 @@ struct Finding {
   Rule rule{};
   std::uint64_t packet = 0;
   Instant time;
-  evidence::Party blamed;    ///< who said what should not have been said
-  std::string actor;         ///< its name, where the trace has one
+  evidence::Party blamed;  ///< who said what should not have been said
+  std::string actor;       ///< its name, where the trace has one
   std::string text;
 };
 
@@ -44,9 +44,7 @@ class Findings {
     std::uint32_t requests[2];
   };
   bool count(Rule rule);
-  static bool went_on(const Held& held) {
-    return held.queue->requests[0] > held.requests[0] && held.queue->requests[1] > held.requests[1];
-  }
+  static bool went_on(const Held& held) { return held.queue->requests[0] > held.requests[0] && held.queue->requests[1] > held.requests[1]; }
   std::vector<Finding> all_;
   std::vector<Held> held_;
   std::array<std::uint32_t, kRules> by_rule_ = {};

@@ -148,8 +148,8 @@ class Management final : public Judge {
   void on_more(const MctpMessageSeen& seen, ByteView body, Exchange& exchange) {
     judged(Rule::mi_more_form, Rule::mi_more_once);
     if (body.size() != mi::MoreProcessing::size || exchange.kind == MessageKind::control_primitive) {
-      say(Rule::mi_more_form, seen.at, fmt::format("More Processing Required of {} bytes for kind {}", body.size(),
-                                                   static_cast<unsigned>(exchange.kind)));
+      say(Rule::mi_more_form, seen.at,
+          fmt::format("More Processing Required of {} bytes for kind {}", body.size(), static_cast<unsigned>(exchange.kind)));
     }
     if (exchange.more) say(Rule::mi_more_once, seen.at, fmt::format("More Processing Required again for slot {}", exchange.slot));
     exchange.more = true;
@@ -160,8 +160,6 @@ class Management final : public Judge {
 
 }  // namespace
 
-std::unique_ptr<Judge> judge_of_management(Findings& findings, bool complete) {
-  return std::make_unique<Management>(findings, complete);
-}
+std::unique_ptr<Judge> judge_of_management(Findings& findings, bool complete) { return std::make_unique<Management>(findings, complete); }
 
 }  // namespace fb::monitors

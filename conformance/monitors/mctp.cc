@@ -142,8 +142,8 @@ class Mctp final : public Judge {
           fmt::format("a control message of {} packets with its integrity bit {}", seen.packets, seen.integrity ? "set" : "clear"));
     }
     if (header.get(mctp::control::header::request) != seen.tag_owner) {
-      say(Rule::mctp_control_bits, seen.at, fmt::format("Rq is {}, the tag owner bit is {}",
-                                                        header.get(mctp::control::header::request) ? 1 : 0, seen.tag_owner ? 1 : 0));
+      say(Rule::mctp_control_bits, seen.at,
+          fmt::format("Rq is {}, the tag owner bit is {}", header.get(mctp::control::header::request) ? 1 : 0, seen.tag_owner ? 1 : 0));
     }
     if (seen.tag_owner) judge_assignment(seen);
   }

@@ -25,8 +25,8 @@ void Findings::add(Rule rule, const Sight& at, std::string text) {
 }
 
 void Findings::hold(Rule rule, const Sight& at, const Queue& queue, std::string text) {
-  held_.push_back({{rule, at.packet, at.time, at.from, std::string(at.actor()), std::move(text)}, &queue,
-                   {queue.requests[0], queue.requests[1]}});
+  held_.push_back(
+      {{rule, at.packet, at.time, at.from, std::string(at.actor()), std::move(text)}, &queue, {queue.requests[0], queue.requests[1]}});
 }
 
 void Findings::settle() {
@@ -46,9 +46,8 @@ void Findings::finish() {
 
 Monitors::Monitors(const evidence::DissectorOptions& options, bool with_oracle, oracle::Declaration declared) : dissector_(options) {
   // Those who watch the form of what is said go first: a queue that they suspect is not judged further.
-  for (const auto make : {&judge_of_rdma_packets, &judge_of_rdma_answers, &judge_of_connections, &judge_of_pdus,
-                          &judge_of_tcp_data, &judge_of_keys, &judge_of_associations, &judge_of_queues, &judge_of_mctp,
-                          &judge_of_management}) {
+  for (const auto make : {&judge_of_rdma_packets, &judge_of_rdma_answers, &judge_of_connections, &judge_of_pdus, &judge_of_tcp_data,
+                          &judge_of_keys, &judge_of_associations, &judge_of_queues, &judge_of_mctp, &judge_of_management}) {
     judges_.push_back(make(findings_, options.complete));
   }
   if (with_oracle) {

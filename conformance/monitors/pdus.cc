@@ -83,9 +83,7 @@ class Pdus final : public Judge {
     state.usual[seen.to_controller][place_of(seen)] = load_le<std::uint64_t>(seen.pdu.data());
   }
 
-  static std::size_t place_of(const PduSeen& seen) {
-    return (seen.pdu[0] & 7u) | (seen.common.get(tcp::pdu::pdo) != 0 ? 8u : 0u);
-  }
+  static std::size_t place_of(const PduSeen& seen) { return (seen.pdu[0] & 7u) | (seen.common.get(tcp::pdu::pdo) != 0 ? 8u : 0u); }
 
   static bool tells_its_length(const PduSeen& seen) {
     const bool data = seen.type() == PduType::h2c_data || seen.type() == PduType::c2h_data;
@@ -164,8 +162,9 @@ class Pdus final : public Judge {
       return blame(Rule::tcp_padding, seen, fmt::format("byte {} in front of the data is {:02X}h", at, seen.pdu[at]));
     }
     if (tells_its_length(seen)) return;
-    blame(Rule::tcp_plen, seen, fmt::format("PLEN {} leaves {} bytes for data, DATAL is {}", plen, seen.data_bytes,
-                                            View<tcp::DataPdu>{seen.header}.get(tcp::data_pdu::length)));
+    blame(Rule::tcp_plen, seen,
+          fmt::format("PLEN {} leaves {} bytes for data, DATAL is {}", plen, seen.data_bytes,
+                      View<tcp::DataPdu>{seen.header}.get(tcp::data_pdu::length)));
   }
 
   void judge_digests(const PduSeen& seen) {
@@ -212,8 +211,8 @@ class Pdus final : public Judge {
     if (seen.flow.ic_req) judged(Rule::tcp_icresp_digests);
     const std::uint32_t most = View<tcp::IcResp>{seen.header}.get(tcp::ic_resp::maxh2cdata);
     if (most < 4096 || most % 4 != 0) return blame(Rule::tcp_icresp_maxh2cdata, seen, fmt::format("MAXH2CDATA {}", most));
-    if (seen.flow.ic_req && ((seen.flow.header_digest && !seen.flow.asked_header_digest) ||
-                             (seen.flow.data_digest && !seen.flow.asked_data_digest))) {
+    if (seen.flow.ic_req &&
+        ((seen.flow.header_digest && !seen.flow.asked_header_digest) || (seen.flow.data_digest && !seen.flow.asked_data_digest))) {
       blame(Rule::tcp_icresp_digests, seen, "turns a digest on that was not asked for");
     }
   }

@@ -12,7 +12,8 @@ class PerIndex {
  public:
   /// Made when first asked for; stays where it is.
   State& operator[](std::size_t index) {
-    if (index >= states_.size()) [[unlikely]] grow(index);
+    if (index >= states_.size()) [[unlikely]]
+      grow(index);
     return *states_[index];
   }
 

@@ -35,16 +35,20 @@ bool uses_dwords(const Queue& queue, ByteView sqe) {
       case IoOpcode::compare:
       case IoOpcode::write_zeroes:
       case IoOpcode::dataset_management:
-      case IoOpcode::verify: return false;
-      default: return true;
+      case IoOpcode::verify:
+        return false;
+      default:
+        return true;
     }
   }
   switch (static_cast<AdminOpcode>(sqe[0])) {
     case AdminOpcode::get_log_page:
     case AdminOpcode::identify:
     case AdminOpcode::keep_alive:
-    case AdminOpcode::format_nvm: return false;
-    default: return true;
+    case AdminOpcode::format_nvm:
+      return false;
+    default:
+      return true;
   }
 }
 
@@ -145,8 +149,8 @@ class Queues final : public Judge {
   struct State {
     CidSet open;
     CidSet used;
-    CidSet with_dwords;  // of `open`: may say something in its completion
-    CidSet ended;  // may be completed all the same: on its way
+    CidSet with_dwords;                // of `open`: may say something in its completion
+    CidSet ended;                      // may be completed all the same: on its way
     std::uint64_t head = 0, tail = 0;  // counted, not wrapped
     bool sqhd_owed = false;            // since `head`, SUCCESS has ended commands without SQHD
     bool any = false, connecting = false, connected = false;
@@ -236,8 +240,8 @@ class Queues final : public Judge {
       judged(Rule::nvme_connect_once);
       judge_connect_fields(seen);
       if (state.connected || state.connecting) {
-        say(Rule::nvme_connect_once, seen.at, seen.queue, fmt::format("command {} is a Connect to a queue that {} connected", cid,
-                                                                     state.connected ? "is" : "is being"));
+        say(Rule::nvme_connect_once, seen.at, seen.queue,
+            fmt::format("command {} is a Connect to a queue that {} connected", cid, state.connected ? "is" : "is being"));
       }
       state.connecting = true;
       state.connect_cid = cid;

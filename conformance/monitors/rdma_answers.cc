@@ -80,9 +80,9 @@ class RdmaAnswers final : public Judge {
       const bool sequence_nak = kind == roce::SyndromeKind::nak &&
                                 roce::value_of_syndrome(*seen.aeth) == static_cast<std::uint8_t>(roce::NakCode::psn_sequence_error);
       if (asked.ahead == 0 && (beyond > 0 || (beyond == 0 && !sequence_nak))) {
-        return blame(Rule::rdma_ack_beyond, seen, asked,
-                     fmt::format("{} of PSN {}, but the next request will be the first with PSN {}", seen.facts.name, seen.psn(),
-                                 asked.expected));
+        return blame(
+            Rule::rdma_ack_beyond, seen, asked,
+            fmt::format("{} of PSN {}, but the next request will be the first with PSN {}", seen.facts.name, seen.psn(), asked.expected));
       }
     }
     if (seen.facts.kind == OpcodeKind::read_response) judge_read(seen, asked, state);

@@ -66,8 +66,7 @@ class RdmaPackets final : public Judge {
     const bool early = !seen.facts.last && !seen.pad.empty() && seen.facts.kind != OpcodeKind::datagram;
     if (odd || early) {
       say(Rule::rdma_pad_count, seen.at,
-          fmt::format("{} PSN {}: {} bytes of payload and {} of pad", seen.facts.name, seen.psn(), seen.payload.size(),
-                      seen.pad.size()));
+          fmt::format("{} PSN {}: {} bytes of payload and {} of pad", seen.facts.name, seen.psn(), seen.payload.size(), seen.pad.size()));
     }
   }
 
@@ -93,8 +92,8 @@ class RdmaPackets final : public Judge {
       const std::int32_t place = roce::psn_distance(seen.psn(), state.read_psn);
       if (place > 0 && place < static_cast<std::int32_t>(state.read_count)) {
         blame(Rule::rdma_psn_of_read, seen,
-              fmt::format("{} has PSN {}, but the READ of PSN {} takes {} of them", seen.facts.name, seen.psn(),
-                          state.read_psn, state.read_count));
+              fmt::format("{} has PSN {}, but the READ of PSN {} takes {} of them", seen.facts.name, seen.psn(), state.read_psn,
+                          state.read_count));
         return;
       }
     }

@@ -55,8 +55,7 @@ class TcpData final : public Judge {
     const std::uint16_t cid = View<nvme::CqeLayout>{seen.cqe}.get(nvme::cqe::cid);
     judged(Rule::tcp_success_alone);
     if (state.succeeded.has(cid)) {
-      return say(Rule::tcp_success_alone, seen.at, seen.queue,
-                 fmt::format("a response to command {}, whose C2HData had SUCCESS", cid));
+      return say(Rule::tcp_success_alone, seen.at, seen.queue, fmt::format("a response to command {}, whose C2HData had SUCCESS", cid));
     }
     state.open.erase(cid);
   }
@@ -65,10 +64,14 @@ class TcpData final : public Judge {
     if (seen.broken || !seen.flow.agreed() || !seen.flow.queue->certain() || seen.header.size() < tcp::DataPdu::size) return;
     judge_reserved(seen);
     switch (seen.type()) {
-      case PduType::r2t: return seen.to_controller ? void() : on_r2t(seen);
-      case PduType::h2c_data: return seen.to_controller ? on_h2c(seen) : void();
-      case PduType::c2h_data: return seen.to_controller ? void() : on_c2h(seen);
-      default: return;
+      case PduType::r2t:
+        return seen.to_controller ? void() : on_r2t(seen);
+      case PduType::h2c_data:
+        return seen.to_controller ? on_h2c(seen) : void();
+      case PduType::c2h_data:
+        return seen.to_controller ? void() : on_c2h(seen);
+      default:
+        return;
     }
   }
 
@@ -109,11 +112,14 @@ class TcpData final : public Judge {
     judged(c2h ? Rule::tcp_c2h_reserved : seen.type() == PduType::r2t ? Rule::tcp_r2t_reserved : Rule::tcp_h2c_reserved);
     std::uint32_t reserved = load_le<std::uint32_t>(&seen.header[kReservedTail]);
     if (c2h) reserved |= load_le<std::uint16_t>(&seen.header[tcp::data_pdu::ttag.offset]);
-    if (reserved == 0) [[likely]] return;
+    if (reserved == 0) [[likely]]
+      return;
     const bool r2t = seen.type() == PduType::r2t && !seen.to_controller, h2c = seen.type() == PduType::h2c_data && seen.to_controller;
     if (!c2h && !r2t && !h2c) return;
-    say(c2h ? Rule::tcp_c2h_reserved : r2t ? Rule::tcp_r2t_reserved : Rule::tcp_h2c_reserved, seen.at,
-        fmt::format("reserved bytes of {} are {:08X}h", tcp::name_of(seen.type()), reserved));
+    say(c2h   ? Rule::tcp_c2h_reserved
+        : r2t ? Rule::tcp_r2t_reserved
+              : Rule::tcp_h2c_reserved,
+        seen.at, fmt::format("reserved bytes of {} are {:08X}h", tcp::name_of(seen.type()), reserved));
   }
 
   void on_r2t(const PduSeen& seen) {
@@ -219,8 +225,6 @@ class TcpData final : public Judge {
 
 }  // namespace
 
-std::unique_ptr<Judge> judge_of_tcp_data(Findings& findings, bool complete) {
-  return std::make_unique<TcpData>(findings, complete);
-}
+std::unique_ptr<Judge> judge_of_tcp_data(Findings& findings, bool complete) { return std::make_unique<TcpData>(findings, complete); }
 
 }  // namespace fb::monitors

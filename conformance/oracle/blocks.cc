@@ -21,7 +21,7 @@ using nvme::AdminOpcode;
 using nvme::IoOpcode;
 
 constexpr std::uint64_t kNever = ~std::uint64_t{0};
-constexpr std::size_t kCellsMax = 1 << 20;   // of a namespace: more is forgotten
+constexpr std::size_t kCellsMax = 1 << 20;  // of a namespace: more is forgotten
 constexpr std::size_t kTouchesKept = 64;
 constexpr std::uint32_t kBlockMin = 512, kBlockMax = (64 << 10) + 256;
 
@@ -58,10 +58,10 @@ bool is_power_of_two(std::uint64_t value) { return value != 0 && (value & (value
 /// What is known of a block.
 struct Cell {
   std::uint64_t hash = 0;
-  std::uint32_t size = 0;        ///< as it was transferred; 0: zeroes, whatever the size
-  std::uint64_t changed = 0;     ///< when its last change was over
-  std::uint64_t packet = 0;      ///< that asked for it
-  bool unreadable = false;       ///< marked by Write Uncorrectable
+  std::uint32_t size = 0;     ///< as it was transferred; 0: zeroes, whatever the size
+  std::uint64_t changed = 0;  ///< when its last change was over
+  std::uint64_t packet = 0;   ///< that asked for it
+  bool unreadable = false;    ///< marked by Write Uncorrectable
 };
 using Cells = std::map<std::uint64_t, Cell>;
 
@@ -130,11 +130,16 @@ class Blocks final : public Subject {
     if (one.is(AdminOpcode::identify)) on_identify(one);
     if (one.admin()) return on_admin(one);
     switch (static_cast<IoOpcode>(one.sqe[0])) {
-      case IoOpcode::read: return on_read(one);
-      case IoOpcode::verify: return judge_marked(one);
-      case IoOpcode::compare: return on_compare(one);
-      case IoOpcode::zone_append: return on_append(one);
-      default: break;
+      case IoOpcode::read:
+        return on_read(one);
+      case IoOpcode::verify:
+        return judge_marked(one);
+      case IoOpcode::compare:
+        return on_compare(one);
+      case IoOpcode::zone_append:
+        return on_append(one);
+      default:
+        break;
     }
     const Ranges ranges = changes(one);
     if (ranges.empty()) return;
@@ -200,16 +205,20 @@ class Blocks final : public Subject {
     switch (static_cast<IoOpcode>(one.sqe[0])) {
       case IoOpcode::write:
       case IoOpcode::write_zeroes:
-      case IoOpcode::write_uncorrectable: return {range_of(one)};
+      case IoOpcode::write_uncorrectable:
+        return {range_of(one)};
       case IoOpcode::copy: {
         const auto sources = sources_of(one);
         std::uint64_t blocks = 0;
         for (const Source& source : sources) blocks += source.range.count;
         return {sources.empty() ? kAll : Range{one.command<nvme::CopySqe>().get(nvme::copy_sqe::sdlba), blocks}};
       }
-      case IoOpcode::dataset_management: return deallocated(one);
-      case IoOpcode::zone_management_send: return {kAll};
-      default: return {};
+      case IoOpcode::dataset_management:
+        return deallocated(one);
+      case IoOpcode::zone_management_send:
+        return {kAll};
+      default:
+        return {};
     }
   }
 
@@ -389,9 +398,8 @@ class Blocks final : public Subject {
     const ByteView page = one.data_in(nvme::kIdentifySize);
     const bool asks = command.get(nvme::identify_sqe::cns) == static_cast<std::uint8_t>(nvme::Cns::identify_namespace);
     if (!asks || !one.ok() || page.empty() || found == spaces_.end() || found->second.dead || sanitized_) return;
-    const auto written = std::count_if(found->second.cells.begin(), found->second.cells.end(), [&](const auto& cell) {
-      return cell.second.size != 0 && cell.second.changed < one.began;
-    });
+    const auto written = std::count_if(found->second.cells.begin(), found->second.cells.end(),
+                                       [&](const auto& cell) { return cell.second.size != 0 && cell.second.changed < one.began; });
     const std::uint64_t nuse = View<nvme::IdentifyNamespace>{page}.get(nvme::id_ns::nuse);
     const bool filled = View<nvme::IdentifyNamespace>{page}.get(nvme::id_ns::nsze) != 0;
     // 0: nothing is said while the namespace cannot be accessed.

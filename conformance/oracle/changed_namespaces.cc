@@ -82,9 +82,12 @@ class ChangedNamespaces final : public Subject {
       case AdminOpcode::security_receive:
       case AdminOpcode::directive_receive:
       case AdminOpcode::get_lba_status:
-      case AdminOpcode::device_self_test: return false;
-      case AdminOpcode::set_features: return fid_of(one) == FeatureId::namespace_write_protection;
-      default: return true;
+      case AdminOpcode::device_self_test:
+        return false;
+      case AdminOpcode::set_features:
+        return fid_of(one) == FeatureId::namespace_write_protection;
+      default:
+        return true;
     }
   }
   static FeatureId fid_of(const Exchange& one) {
@@ -173,8 +176,8 @@ class ChangedNamespaces final : public Subject {
     const bool overflow = listed.size() == 1 && listed[0] == nvme::kTooManyChangedNamespaces;
     const bool ordered = std::adjacent_find(listed.begin(), listed.end(), std::greater_equal<>()) == listed.end();
     if (trailing || !ordered || (!overflow && !listed.empty() && listed.back() >= 0xFFFFFFFE)) {
-      return say(Rule::oracle_identify_list, fmt::format("the changed namespace list is {}{}", fmt::join(listed, ", "),
-                                                        trailing ? " and has more behind a zero" : ""));
+      return say(Rule::oracle_identify_list,
+                 fmt::format("the changed namespace list is {}{}", fmt::join(listed, ", "), trailing ? " and has more behind a zero" : ""));
     }
     // What goes on at the same time, or may go on yet, may be in it or not.
     if (overflow || state.touched >= one.began || open_[one.controller->subsystem] != 0 || !lost_.empty()) return;

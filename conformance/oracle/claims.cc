@@ -71,8 +71,8 @@ class Claims final : public Subject {
     const std::uint64_t moved = direction == nvme::DataDirection::controller_to_host ? one.in.front().size() : one.length;
     judged(Rule::oracle_mdts);
     if (moved > std::uint64_t{1} << (page->second + mdts)) {
-      say(Rule::oracle_mdts, fmt::format("a command that transfers {} bytes succeeds, and MDTS allows {}", moved,
-                                         std::uint64_t{1} << (page->second + mdts)));
+      say(Rule::oracle_mdts,
+          fmt::format("a command that transfers {} bytes succeeds, and MDTS allows {}", moved, std::uint64_t{1} << (page->second + mdts)));
     }
   }
 
@@ -91,9 +91,9 @@ class Claims final : public Subject {
     const bool refused = nvme::same_code(one.status(), nvme::sc::invalid_namespace_or_format) && has_plain_format(one);
     judged(Rule::oracle_namespace_exists);
     if (listed ? refused : one.ok()) {
-      say(Rule::oracle_namespace_exists, fmt::format("{} to namespace {:#x}, which is {} the active namespace list, completes with {}",
-                                                     nvme::io_opcode_name(one.sqe[0]), one.nsid(), listed ? "in" : "not in",
-                                                     to_string(one.status())));
+      say(Rule::oracle_namespace_exists,
+          fmt::format("{} to namespace {:#x}, which is {} the active namespace list, completes with {}", nvme::io_opcode_name(one.sqe[0]),
+                      one.nsid(), listed ? "in" : "not in", to_string(one.status())));
     }
   }
 

@@ -54,8 +54,8 @@ class Streams final : public Subject {
   struct State {
     std::optional<bool> enabled = {};
     std::optional<std::uint16_t> allocated = {};
-    std::set<std::uint16_t> written = {};   // streams that writes named since nothing was open
-    bool all_known = false;                 // and no others
+    std::set<std::uint16_t> written = {};  // streams that writes named since nothing was open
+    bool all_known = false;                // and no others
   };
 
   static bool allocates(const Exchange& one) {
@@ -79,9 +79,7 @@ class Streams final : public Subject {
     touched_[subsystem] = last_;
     forgotten_.insert(subsystem == nullptr ? 0 : subsystem->number);
   }
-  bool steady(const Exchange& one) {
-    return touched_[one.controller->subsystem] < one.began && touched_[nullptr] < one.began;
-  }
+  bool steady(const Exchange& one) { return touched_[one.controller->subsystem] < one.began && touched_[nullptr] < one.began; }
 
   void on_change(const Exchange& one) {
     if (!one.is(AdminOpcode::directive_send) && !allocates(one)) return forget(one.controller->subsystem);
@@ -135,7 +133,7 @@ class Streams final : public Subject {
       judged(Rule::oracle_features);
       if (enabled != *state.enabled) {
         say(Rule::oracle_features, fmt::format("Streams are {}abled in namespace {:#x} after they were {}abled", enabled ? "en" : "dis",
-                                              one.nsid(), *state.enabled ? "en" : "dis"));
+                                               one.nsid(), *state.enabled ? "en" : "dis"));
       }
     }
     if (command.get(ds::dtype) != DirectiveType::streams) return;
@@ -159,7 +157,7 @@ class Streams final : public Subject {
   void judge_open(const Exchange& one, const State& state, std::size_t open, std::string_view what) {
     if (state.enabled && *state.enabled && state.all_known && open > state.written.size()) {
       say(Rule::oracle_features, fmt::format("{} says that {} streams are open in namespace {:#x}, and writes have named {}", what, open,
-                                            one.nsid(), state.written.size()));
+                                             one.nsid(), state.written.size()));
     }
   }
 
@@ -174,8 +172,8 @@ class Streams final : public Subject {
       if (stream <= last) say(Rule::oracle_features, fmt::format("open stream {} stands behind {}", stream, last));
       last = stream;
       if (state.all_known && state.written.count(stream) == 0) {
-        say(Rule::oracle_features, fmt::format("stream {} is open in namespace {:#x}, and no write has opened it since it was released",
-                                              stream, one.nsid()));
+        say(Rule::oracle_features,
+            fmt::format("stream {} is open in namespace {:#x}, and no write has opened it since it was released", stream, one.nsid()));
       }
     }
   }
@@ -217,9 +215,7 @@ class Prohibitions final : public Subject {
     touched_[subsystem] = order;
     forgotten_.insert(subsystem == nullptr ? 0 : subsystem->number);
   }
-  bool steady(const Exchange& one) {
-    return touched_[one.controller->subsystem] < one.began && touched_[nullptr] < one.began;
-  }
+  bool steady(const Exchange& one) { return touched_[one.controller->subsystem] < one.began && touched_[nullptr] < one.began; }
   void on_lockdown(const Exchange& one) {
     touched_[one.controller->subsystem] = one.ended;
     if (!one.ok()) return;
@@ -242,8 +238,8 @@ class Prohibitions final : public Subject {
     const bool features = scope == nvme::LockdownScope::admin_command && one.is(AdminOpcode::set_features);
     if (prohibited ? !one.ok() : !refused || features) return;
     say(Rule::oracle_effects, fmt::format("{} {:02X}h, which is {}, completes with {}",
-                                           scope == nvme::LockdownScope::set_features ? "Set Features of" : "Admin command", code,
-                                           prohibited ? "prohibited" : "allowed", to_string(one.status())));
+                                          scope == nvme::LockdownScope::set_features ? "Set Features of" : "Admin command", code,
+                                          prohibited ? "prohibited" : "allowed", to_string(one.status())));
   }
 
   /// The list of what is prohibited on the Admin Queue.
@@ -262,7 +258,7 @@ class Prohibitions final : public Subject {
       judged(Rule::oracle_effects);
       if ((std::find(codes.begin(), codes.end(), std::get<2>(key)) != codes.end()) == prohibited) continue;
       say(Rule::oracle_effects, fmt::format("log page 14h {} {:02X}h, which is {}", prohibited ? "lacks" : "lists", std::get<2>(key),
-                                             prohibited ? "prohibited" : "allowed"));
+                                            prohibited ? "prohibited" : "allowed"));
     }
   }
 

@@ -114,8 +114,17 @@ class Errors final : public Subject {
 
   static void keep(State& state, const Exchange& one) {
     const auto command = one.command<nvme::ReadWriteSqe>();
-    Failed made{*one.queue->qid, command.get(nvme::sqe::cid), one.status(), !one.admin() && !one.fabrics(), one.sqe[0], one.nsid(),
-                command.get(nvme::rw_sqe::slba), command.get(nvme::rw_sqe::nlb).count(), one.began, one.ended, one.status().more()};
+    Failed made{*one.queue->qid,
+                command.get(nvme::sqe::cid),
+                one.status(),
+                !one.admin() && !one.fabrics(),
+                one.sqe[0],
+                one.nsid(),
+                command.get(nvme::rw_sqe::slba),
+                command.get(nvme::rw_sqe::nlb).count(),
+                one.began,
+                one.ended,
+                one.status().more()};
     state.more += made.more ? 1 : 0;
     ++state.failed;
     state.failures.push_back(made);
@@ -154,8 +163,8 @@ class Errors final : public Subject {
   /// The entries since the log was read last, against the commands that failed since.
   void compare(State& state, const Exchange& one, const std::vector<Entry>& entries, bool all_seen) {
     // With as many entries as commands failed with More, all of them are this controller's.
-    const bool all_ours = complete_ && all_seen && !state.newest && entries.size() == state.more && state.more != 0 &&
-                          state.failures.size() == state.failed;
+    const bool all_ours =
+        complete_ && all_seen && !state.newest && entries.size() == state.more && state.more != 0 && state.failures.size() == state.failed;
     if (!state.newest && !all_ours) return;
     const std::uint64_t newest = state.newest.value_or(0), since = state.newest ? state.read_ended : 0;
     judged(Rule::oracle_error_entry, Rule::oracle_error_missing);
@@ -258,8 +267,8 @@ class Errors final : public Subject {
       judged(Rule::oracle_error_count);
       if (value < least) {
         say(Rule::oracle_error_count,
-            fmt::format("{} error log entries are counted; by the commands that failed with More since {} were, it is {} at least",
-                        value, then.value, least));
+            fmt::format("{} error log entries are counted; by the commands that failed with More since {} were, it is {} at least", value,
+                        then.value, least));
       }
     }
     state.entries = Counted{value, state.more, state.outstanding};

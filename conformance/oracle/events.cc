@@ -23,15 +23,24 @@ namespace enables = nvme::event_config_bits;
 /// The bit of feature 0Bh that enables a notice.
 std::optional<std::uint32_t> enabling(std::uint8_t notice) {
   switch (notice) {
-    case info::notice_namespace_attribute: return enables::namespace_attribute;
-    case info::notice_firmware_activation: return enables::firmware_activation;
-    case info::notice_telemetry: return enables::telemetry;
-    case info::notice_ana_change: return enables::ana_change;
-    case info::notice_lba_status: return enables::lba_status;
-    case info::notice_endurance_group: return enables::endurance_group;
-    case info::notice_zone_descriptor: return enables::zone_descriptor;
-    case info::notice_discovery_log: return enables::discovery_log;
-    default: return std::nullopt;
+    case info::notice_namespace_attribute:
+      return enables::namespace_attribute;
+    case info::notice_firmware_activation:
+      return enables::firmware_activation;
+    case info::notice_telemetry:
+      return enables::telemetry;
+    case info::notice_ana_change:
+      return enables::ana_change;
+    case info::notice_lba_status:
+      return enables::lba_status;
+    case info::notice_endurance_group:
+      return enables::endurance_group;
+    case info::notice_zone_descriptor:
+      return enables::zone_descriptor;
+    case info::notice_discovery_log:
+      return enables::discovery_log;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -42,24 +51,36 @@ std::optional<nvme::LogPage> page_of(const nvme::Event& event) {
   if (event.type == EventType::smart) return LogPage::smart;
   if (event.type == EventType::command_set) {
     switch (event.info) {
-      case info::command_set_reservation: return LogPage::reservation_notification;
+      case info::command_set_reservation:
+        return LogPage::reservation_notification;
       case info::command_set_sanitize_completed:
       case info::command_set_sanitize_unexpected:
-      case info::command_set_sanitize_media_verification: return LogPage::sanitize_status;
-      default: return std::nullopt;
+      case info::command_set_sanitize_media_verification:
+        return LogPage::sanitize_status;
+      default:
+        return std::nullopt;
     }
   }
   if (event.type != EventType::notice) return std::nullopt;
   switch (event.info) {
-    case info::notice_namespace_attribute: return LogPage::changed_namespaces;
-    case info::notice_firmware_activation: return LogPage::firmware_slot;
-    case info::notice_telemetry: return LogPage::telemetry_controller;
-    case info::notice_ana_change: return LogPage::ana;
-    case info::notice_lba_status: return LogPage::lba_status;
-    case info::notice_endurance_group: return LogPage::endurance_group_events;
-    case info::notice_zone_descriptor: return LogPage::changed_zones;
-    case info::notice_discovery_log: return LogPage::discovery;
-    default: return std::nullopt;
+    case info::notice_namespace_attribute:
+      return LogPage::changed_namespaces;
+    case info::notice_firmware_activation:
+      return LogPage::firmware_slot;
+    case info::notice_telemetry:
+      return LogPage::telemetry_controller;
+    case info::notice_ana_change:
+      return LogPage::ana;
+    case info::notice_lba_status:
+      return LogPage::lba_status;
+    case info::notice_endurance_group:
+      return LogPage::endurance_group_events;
+    case info::notice_zone_descriptor:
+      return LogPage::changed_zones;
+    case info::notice_discovery_log:
+      return LogPage::discovery;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -106,9 +127,9 @@ class Events final : public Subject {
 
  private:
   struct State {
-    unsigned requests = 0;                       // outstanding
-    std::optional<unsigned> requests_max = {};   // AERL + 1
-    std::optional<std::uint32_t> claimed = {};   // OAES
+    unsigned requests = 0;                           // outstanding
+    std::optional<unsigned> requests_max = {};       // AERL + 1
+    std::optional<std::uint32_t> claimed = {};       // OAES
     std::optional<std::uint32_t> ever_enabled = {};  // bits of feature 0Bh that are or were set, since it was read
     unsigned sets = 0;
   };

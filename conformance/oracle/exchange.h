@@ -30,11 +30,11 @@ struct Controller {
   std::string hostnqn;
   std::array<std::uint8_t, 16> hostid{};
   bool alive = true;
-  bool enabled = false;  ///< CC.EN, as the host wrote it last
+  bool enabled = false;             ///< CC.EN, as the host wrote it last
   bool may_have_key_values = true;  ///< CC.CSS selects more than the NVM command set, or was not seen
   evidence::Queue* admin = nullptr;
   std::vector<evidence::Queue*> queues = {};  ///< the admin queue first
-  ByteView declared = {};  ///< Identify Controller of one of its subsystem, read before; or empty
+  ByteView declared = {};                     ///< Identify Controller of one of its subsystem, read before; or empty
 };
 
 /// Tables are in the order of numbers: addresses differ from run to run.
@@ -78,14 +78,14 @@ struct Exchange {
   Controller* controller = nullptr;
   std::array<std::uint8_t, nvme::kSqeSize> sqe{};
   std::array<std::uint8_t, 16> cqe{};
-  Pieces out, in;              ///< to the controller, to the host
-  std::uint64_t began = 0;     ///< places in the order of everything that was seen
+  Pieces out, in;           ///< to the controller, to the host
+  std::uint64_t began = 0;  ///< places in the order of everything that was seen
   std::uint64_t ended = 0;
-  std::uint64_t packet = 0;    ///< with the command
-  Instant time;                ///< of the command
-  evidence::Party sender;      ///< of the command
-  std::string actor;           ///< its name, where the trace has one
-  std::uint64_t length = 0;    ///< of its data, as its SGL says
+  std::uint64_t packet = 0;  ///< with the command
+  Instant time;              ///< of the command
+  evidence::Party sender;    ///< of the command
+  std::string actor;         ///< its name, where the trace has one
+  std::uint64_t length = 0;  ///< of its data, as its SGL says
   bool length_known = false;
   std::vector<nvme::SglDescriptor> keyed = {};  ///< where its data is (RDMA)
 

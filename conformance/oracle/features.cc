@@ -31,8 +31,8 @@ struct Feature {
   std::uint32_t selector = 0;  ///< bits of CDW11 that choose among several values
   Scope scope = Scope::controller;
   bool of_namespace = false;
-  bool restored = false;       ///< a Controller Reset restores the saved value, or else the default
-  std::uint32_t all = 0;       ///< a selector that means all of them
+  bool restored = false;  ///< a Controller Reset restores the saved value, or else the default
+  std::uint32_t all = 0;  ///< a selector that means all of them
 };
 
 /// Features of which DW0 of Set Features tells the value that it has given.
@@ -219,9 +219,8 @@ class Features final : public Subject {
       const bool claimed = (known->second & bit) != 0;
       judged(Rule::oracle_features);
       if (claimed ? !refused : !taken) return;
-      say(Rule::oracle_features,
-          fmt::format("Set Features of {:02X}h completes with {}, and its capabilities {} {}", fid_of(one), to_string(one.status()),
-                      claimed ? "are" : "are not", name));
+      say(Rule::oracle_features, fmt::format("Set Features of {:02X}h completes with {}, and its capabilities {} {}", fid_of(one),
+                                             to_string(one.status()), claimed ? "are" : "are not", name));
     };
     // A feature that cannot be changed may be set to the value that it has.
     contradicts(bits::changeable, one.ok() && is_another_value(one), same_code(one.status(), nvme::sc::feature_not_changeable),
@@ -289,9 +288,12 @@ class Features final : public Subject {
     switch (select) {
       case FeatureSelect::current:
         return hold(one, values.current, got, values.current.by_reset ? Rule::oracle_features_reset : Rule::oracle_features);
-      case FeatureSelect::default_value: return hold(one, values.preset, got, Rule::oracle_features_default);
-      case FeatureSelect::saved: return hold(one, values.saved, got, Rule::oracle_features_saved);
-      default: return;
+      case FeatureSelect::default_value:
+        return hold(one, values.preset, got, Rule::oracle_features_default);
+      case FeatureSelect::saved:
+        return hold(one, values.saved, got, Rule::oracle_features_saved);
+      default:
+        return;
     }
   }
 

@@ -65,8 +65,8 @@ class Firmware final : public Subject {
   struct State {
     std::optional<Slots> slots = {};
     std::optional<Revision> running = {};
-    std::uint8_t replaced = 0;   // bits of slots whose revision may be another
-    bool activated = false;      // the active slot and the next one may be others
+    std::uint8_t replaced = 0;  // bits of slots whose revision may be another
+    bool activated = false;     // the active slot and the next one may be others
     std::uint64_t touched = 0, packet = 0, packet_of_running = 0;
   };
 

@@ -88,7 +88,7 @@ class Health final : public Subject {
   struct Key {
     std::uint64_t subsystem = 0, controller = 0;  // 0: of all
     unsigned group = 0;
-    std::size_t counter = 0;                      // its place in the table
+    std::size_t counter = 0;  // its place in the table
     auto operator<=>(const Key&) const = default;
   };
   static Key of_controller(const Exchange& one, std::size_t counter) {
@@ -126,8 +126,7 @@ class Health final : public Subject {
     if (known.ended != 0) {
       judged(Rule::oracle_smart);
       if (value < known.value) {
-        say(Rule::oracle_smart,
-            fmt::format("{} of {} is {}, and by packet {} it was {}", name, where, value, known.packet, known.value));
+        say(Rule::oracle_smart, fmt::format("{} of {} is {}, and by packet {} it was {}", name, where, value, known.packet, known.value));
       }
     }
     known = {value, one.packet, one.ended};

@@ -21,7 +21,6 @@ namespace id_ctrl = nvme::id_ctrl;
 namespace cs = fabrics::connect_sqe;
 namespace cd = fabrics::connect_data;
 
-
 class HostAssociations final : public Subject {
  public:
   using Subject::Subject;
@@ -70,8 +69,7 @@ class HostAssociations final : public Subject {
     if (!one.ok()) return;
     if (one.is(FabricsType::property_get)) on_property(one, state);
     if (one.is(AdminOpcode::set_features)) on_feature(one, state);
-    if (one.is(FabricsType::authentication_receive) &&
-        fabrics::auth_message_of(one.in.front()) == fabrics::AuthMessage::success1) {
+    if (one.is(FabricsType::authentication_receive) && fabrics::auth_message_of(one.in.front()) == fabrics::AuthMessage::success1) {
       unauthenticated_.erase(one.queue->index);
     }
   }
@@ -79,13 +77,13 @@ class HostAssociations final : public Subject {
  private:
   struct State {
     bool enabled = false, ready = false;
-    bool disabled = false;      ///< CC.EN was set to 0, and CSTS.RDY was not read as 0 since
+    bool disabled = false;  ///< CC.EN was set to 0, and CSTS.RDY was not read as 0 since
     bool shut_down = false;
     bool has_entry_sizes = true;  ///< CC has them, or was not seen
-    bool has_io_queues = false; ///< since CC.EN was set
-    std::uint64_t granted = 0;  ///< I/O queues; 0: not known
+    bool has_io_queues = false;   ///< since CC.EN was set
+    std::uint64_t granted = 0;    ///< I/O queues; 0: not known
     std::uint32_t kato_ms = 0;
-    bool counting = false;      ///< the Keep Alive timer runs
+    bool counting = false;  ///< the Keep Alive timer runs
     Instant restarted;
   };
 
@@ -160,8 +158,8 @@ class HostAssociations final : public Subject {
     const bool zero = std::all_of(hostid.begin(), hostid.end(), [](std::uint8_t byte) { return byte == 0; });
     judged(Rule::oracle_host_identity);
     if (!hostnqn || *hostnqn != controller.hostnqn) {
-      say_of(one, Rule::oracle_host_identity, fmt::format("HOSTNQN \"{}\" on an I/O queue, and \"{}\" on the admin queue",
-                                                          hostnqn.value_or(""), controller.hostnqn));
+      say_of(one, Rule::oracle_host_identity,
+             fmt::format("HOSTNQN \"{}\" on an I/O queue, and \"{}\" on the admin queue", hostnqn.value_or(""), controller.hostnqn));
     } else if (!zero && !std::equal(hostid.begin(), hostid.end(), controller.hostid.begin())) {
       say_of(one, Rule::oracle_host_identity, "HOSTID of an I/O queue is not that of the admin queue");
     }

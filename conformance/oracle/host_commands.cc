@@ -47,22 +47,22 @@ constexpr Defined kAdmin[] = {
 };
 
 constexpr Defined kIo[] = {
-    {0x00, {0, 0, 0, 0, 0, 0}},                                         // Flush
-    {0x01, {kAll, kAll, 0xFDFFFFFF, kAll, kAll, kAll}, true},           // Write
-    {0x02, {kAll, kAll, 0xFD0FFFFF, kAll, kAll, kAll}, true},           // Read
-    {0x04, {kAll, kAll, 0x00FFFFFF, 0xFFFFFFFF, 0, 0}},                 // Write Uncorrectable
-    {0x05, {kAll, kAll, 0xFD0FFFFF, kAll, kAll, kAll}, true},           // Compare
-    {0x08, {kAll, kAll, kAll, kAll, kAll, kAll}, true},                 // Write Zeroes
-    {0x09, {0xFF, 0x7, 0, 0, 0, 0}},                                    // Dataset Management
-    {0x0C, {kAll, kAll, 0xFD0FFFFF, kAll, kAll, kAll}, true},           // Verify
-    {0x0D, {0xC000001F, 0, 0, 0, 0, 0}},                                // Reservation Register
-    {0x0E, {kAll, 0x1, 0, 0, 0, 0}},                                    // Reservation Report
-    {0x11, {0x0000FF1F, 0, 0, 0, 0, 0}},                                // Reservation Acquire
-    {0x15, {0x0000FF1F, 0, 0, 0, 0, 0}},                                // Reservation Release
-    {0x19, {kAll, kAll, kAll, kAll, kAll, kAll}, true},                 // Copy
-    {0x79, {kAll, kAll, 0, 0x3FF, 0, 0}},                               // Zone Management Send
-    {0x7A, {kAll, kAll, kAll, 0x1FFFF, 0, 0}},                          // Zone Management Receive
-    {0x7D, {kAll, kAll, kAll, kAll, kAll, kAll}, true},                 // Zone Append
+    {0x00, {0, 0, 0, 0, 0, 0}},                                // Flush
+    {0x01, {kAll, kAll, 0xFDFFFFFF, kAll, kAll, kAll}, true},  // Write
+    {0x02, {kAll, kAll, 0xFD0FFFFF, kAll, kAll, kAll}, true},  // Read
+    {0x04, {kAll, kAll, 0x00FFFFFF, 0xFFFFFFFF, 0, 0}},        // Write Uncorrectable
+    {0x05, {kAll, kAll, 0xFD0FFFFF, kAll, kAll, kAll}, true},  // Compare
+    {0x08, {kAll, kAll, kAll, kAll, kAll, kAll}, true},        // Write Zeroes
+    {0x09, {0xFF, 0x7, 0, 0, 0, 0}},                           // Dataset Management
+    {0x0C, {kAll, kAll, 0xFD0FFFFF, kAll, kAll, kAll}, true},  // Verify
+    {0x0D, {0xC000001F, 0, 0, 0, 0, 0}},                       // Reservation Register
+    {0x0E, {kAll, 0x1, 0, 0, 0, 0}},                           // Reservation Report
+    {0x11, {0x0000FF1F, 0, 0, 0, 0, 0}},                       // Reservation Acquire
+    {0x15, {0x0000FF1F, 0, 0, 0, 0, 0}},                       // Reservation Release
+    {0x19, {kAll, kAll, kAll, kAll, kAll, kAll}, true},        // Copy
+    {0x79, {kAll, kAll, 0, 0x3FF, 0, 0}},                      // Zone Management Send
+    {0x7A, {kAll, kAll, kAll, 0x1FFFF, 0, 0}},                 // Zone Management Receive
+    {0x7D, {kAll, kAll, kAll, kAll, kAll, kAll}, true},        // Zone Append
 };
 
 /// Optional commands, with the bit of ONCS that claims them.
@@ -225,8 +225,8 @@ class HostCommands final : public Subject {
     }
     if (room) judged(rule);
     if (room && used > *room) {
-      say_of(one, rule, fmt::format("{} bytes behind the entry of a command on queue {}, and there is room for {}", used,
-                                    *one.queue->qid, *room));
+      say_of(one, rule,
+             fmt::format("{} bytes behind the entry of a command on queue {}, and there is room for {}", used, *one.queue->qid, *room));
     }
     if (one.queue->tcp || list || page.empty()) return;
     judged(Rule::oracle_host_in_capsule);

@@ -39,10 +39,10 @@ constexpr Shared shared(std::string_view name, const A& field) {
 }
 
 constexpr Shared kOfNamespace[] = {
-    shared("NSZE", id_ns::nsze),   shared("NCAP", id_ns::ncap),     shared("FLBAS", id_ns::flbas_low), shared("MC", id_ns::mc),
-    shared("DPS", id_ns::dps),     shared("NMIC", id_ns::nmic),     shared("NGUID", id_ns::nguid),     shared("EUI64", id_ns::eui64),
-    shared("NVMCAP", id_ns::nvmcap), shared("ENDGID", id_ns::endgid), shared("NVMSETID", id_ns::nvmsetid),
-    shared("ANAGRPID", id_ns::anagrpid),
+    shared("NSZE", id_ns::nsze),     shared("NCAP", id_ns::ncap),         shared("FLBAS", id_ns::flbas_low),
+    shared("MC", id_ns::mc),         shared("DPS", id_ns::dps),           shared("NMIC", id_ns::nmic),
+    shared("NGUID", id_ns::nguid),   shared("EUI64", id_ns::eui64),       shared("NVMCAP", id_ns::nvmcap),
+    shared("ENDGID", id_ns::endgid), shared("NVMSETID", id_ns::nvmsetid), shared("ANAGRPID", id_ns::anagrpid),
 };
 constexpr Shared kIndependent[] = {
     shared("NMIC", nvme::id_ns_independent::nmic, id_ns::nmic),
@@ -53,8 +53,8 @@ constexpr Shared kIndependent[] = {
     shared("ENDGID", nvme::id_ns_independent::endgid, id_ns::endgid),
 };
 constexpr Shared kOfSubsystem[] = {
-    shared("VID", id_ctrl::vid), shared("SN", id_ctrl::sn), shared("MN", id_ctrl::mn), shared("NN", id_ctrl::nn),
-    shared("TNVMCAP", id_ctrl::tnvmcap), shared("UNVMCAP", id_ctrl::unvmcap),
+    shared("VID", id_ctrl::vid), shared("SN", id_ctrl::sn),           shared("MN", id_ctrl::mn),
+    shared("NN", id_ctrl::nn),   shared("TNVMCAP", id_ctrl::tnvmcap), shared("UNVMCAP", id_ctrl::unvmcap),
 };
 
 class Identify final : public Subject {
@@ -71,18 +71,25 @@ class Identify final : public Subject {
     if (page == nullptr || one.subsystem().discovery) return;
     const IdentifyKey key = IdentifyPages::key_of(one);
     switch (static_cast<Cns>(key.cns)) {
-      case Cns::controller: return on_controller_page(one, page->bytes);
+      case Cns::controller:
+        return on_controller_page(one, page->bytes);
       case Cns::identify_namespace:
-      case Cns::allocated_namespace: return on_namespace(one, key, page->bytes);
-      case Cns::independent_namespace: return compare_namespace(one, key, page->bytes, kIndependent);
+      case Cns::allocated_namespace:
+        return on_namespace(one, key, page->bytes);
+      case Cns::independent_namespace:
+        return compare_namespace(one, key, page->bytes, kIndependent);
       case Cns::active_namespace_list:
       case Cns::allocated_namespace_list:
       case Cns::command_set_active_namespace_list:
-      case Cns::command_set_allocated_namespace_list: return on_namespace_list(one, key, page->bytes);
+      case Cns::command_set_allocated_namespace_list:
+        return on_namespace_list(one, key, page->bytes);
       case Cns::controller_list:
-      case Cns::namespace_controller_list: return on_controller_list(key, page->bytes);
-      case Cns::namespace_id_descriptors: return on_descriptors(one, key, page->bytes);
-      default: return;
+      case Cns::namespace_controller_list:
+        return on_controller_list(key, page->bytes);
+      case Cns::namespace_id_descriptors:
+        return on_descriptors(one, key, page->bytes);
+      default:
+        return;
     }
   }
 
@@ -150,9 +157,7 @@ class Identify final : public Subject {
   void judge_namespace(std::uint32_t nsid, ByteView page) {
     judged(Rule::oracle_identify_namespace);
     const View<nvme::IdentifyNamespace> ns{page};
-    const auto wrong = [&](std::string what) {
-      say(Rule::oracle_identify_namespace, fmt::format("namespace {:#x}: {}", nsid, what));
-    };
+    const auto wrong = [&](std::string what) { say(Rule::oracle_identify_namespace, fmt::format("namespace {:#x}: {}", nsid, what)); };
     const std::uint64_t nsze = ns.get(id_ns::nsze), ncap = ns.get(id_ns::ncap), nuse = ns.get(id_ns::nuse);
     if (ncap > nsze) wrong(fmt::format("NCAP {} is above NSZE {}", ncap, nsze));
     if (nuse > ncap) wrong(fmt::format("NUSE {} is above NCAP {}", nuse, ncap));
@@ -220,8 +225,8 @@ class Identify final : public Subject {
     const auto from = std::upper_bound(active->begin(), active->end(), key.nsid);
     const auto count = std::min<std::size_t>(static_cast<std::size_t>(active->end() - from), nvme::kNamespaceListMax);
     if (!std::equal(from, from + static_cast<std::ptrdiff_t>(count), listed.begin(), listed.end())) {
-      say(Rule::oracle_identify_list, fmt::format("the active namespaces behind {:#x} are {}, and by the whole list {}", key.nsid,
-                                                  listed.size(), count));
+      say(Rule::oracle_identify_list,
+          fmt::format("the active namespaces behind {:#x} are {}, and by the whole list {}", key.nsid, listed.size(), count));
     }
     // Those that were looked at before the list was read.
     pages_.each_of(*one.controller, number_of(Cns::identify_namespace), [&](const IdentifyKey& of, const IdentifyPage& known) {
@@ -239,8 +244,8 @@ class Identify final : public Subject {
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint16_t cntlid = load_le<std::uint16_t>(&page[2 + 2 * i]);
       if (cntlid < least) {
-        return say(Rule::oracle_identify_list, fmt::format("the controller list from {} on has {} as entry {}, where it is at least {}",
-                                                           key.cntid, cntlid, i, least));
+        return say(Rule::oracle_identify_list,
+                   fmt::format("the controller list from {} on has {} as entry {}, where it is at least {}", key.cntid, cntlid, i, least));
       }
       least = cntlid + 1u;
     }

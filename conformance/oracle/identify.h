@@ -102,8 +102,10 @@ class IdentifyPages {
       case AdminOpcode::abort:
       case AdminOpcode::get_features:
       case AdminOpcode::async_event_request:
-      case AdminOpcode::keep_alive: return false;
-      default: return true;
+      case AdminOpcode::keep_alive:
+        return false;
+      default:
+        return true;
     }
   }
   std::uint64_t changed_at(const Subsystem* subsystem) const {

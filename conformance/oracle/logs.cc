@@ -30,8 +30,10 @@ bool depends_on_namespace(std::uint8_t opcode) {
     case IoOpcode::zone_management_send:
     case IoOpcode::zone_management_receive:
     case IoOpcode::zone_append:
-    case IoOpcode::fabrics: return true;
-    default: return false;
+    case IoOpcode::fabrics:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -77,8 +79,10 @@ class Logs final : public Subject {
       case LogPage::ana:
         if (offset == 0 && get.get(nvme::get_log_sqe::lsp) == 0) on_ana(state, one, data);
         return;
-      case LogPage::discovery: return on_discovery(state, offset, data);
-      default: return;
+      case LogPage::discovery:
+        return on_discovery(state, offset, data);
+      default:
+        return;
     }
   }
 

@@ -19,6 +19,7 @@ namespace fb::oracle {
 namespace {
 
 using namespace evidence;
+using mctp::control::Command;
 using mi::ConfigurationId;
 using mi::DataType;
 using mi::MessageKind;
@@ -26,7 +27,6 @@ using mi::Opcode;
 using mi::Primitive;
 using mi::Status;
 using monitors::Rule;
-using mctp::control::Command;
 
 /// What is asked for, with whatever chooses among several of it.
 using ValueName = std::tuple<std::uint8_t, std::uint32_t, std::uint32_t>;
@@ -60,7 +60,7 @@ class Image {
 struct Request {
   Bytes body;
   std::uint64_t began = 0;
-  bool certain = true;            ///< the answer is to this one, and not to one before it with the same tag
+  bool certain = true;               ///< the answer is to this one, and not to one before it with the same tag
   std::optional<Known> before = {};  ///< what it asks to change
 };
 
@@ -70,7 +70,7 @@ struct StatedPort {
 };
 
 struct Slot {
-  std::uint16_t flags = 0;        ///< error flags that are set at least
+  std::uint16_t flags = 0;  ///< error flags that are set at least
   std::uint64_t since = 0;
 };
 
@@ -254,8 +254,11 @@ class Management final : public monitors::Judge {
           other.vpd_changed = order_;
         }
         return;
-      case Opcode::buffer_write: endpoint.buffer_changed = order_; return;
-      default: return;
+      case Opcode::buffer_write:
+        endpoint.buffer_changed = order_;
+        return;
+      default:
+        return;
     }
   }
 
@@ -324,15 +327,18 @@ class Management final : public monitors::Judge {
     const bool in_buffer = View<mi::MessageHeader>{asked.body}.get(mi::header::meb);
     const bool ok = status == Status::success;
     switch (static_cast<Opcode>(asked.body[4])) {
-      case Opcode::read_data_structure: return on_structure(endpoint, asked, data, nmresp, status);
+      case Opcode::read_data_structure:
+        return on_structure(endpoint, asked, data, nmresp, status);
       case Opcode::subsystem_health_poll:
         if (ok) on_health(endpoint, asked, data);
         return;
       case Opcode::controller_health_poll:
         if (ok) on_controllers(endpoint, asked, data, nmresp);
         return;
-      case Opcode::configuration_get: return on_get(endpoint, asked, data, nmresp, status);
-      case Opcode::configuration_set: return on_set(endpoint, asked, data, status);
+      case Opcode::configuration_get:
+        return on_get(endpoint, asked, data, nmresp, status);
+      case Opcode::configuration_set:
+        return on_set(endpoint, asked, data, status);
       case Opcode::vpd_read: {
         const View<mi::VpdAccess> access{asked.body};
         if (!ok || in_buffer) return;
@@ -367,7 +373,8 @@ class Management final : public monitors::Judge {
                             ByteView{asked.body}.subspan(mi::MiRequest::size));
         return;
       }
-      default: return;
+      default:
+        return;
     }
   }
 
@@ -391,8 +398,8 @@ class Management final : public monitors::Judge {
     if (status != Status::success) return;
     is_long(data.size(), nmresp & 0xFFFF, "a data structure whose length is told");
     constexpr std::size_t kFixed = 32;
-    const bool list = type != DataType::subsystem_information && type != DataType::port_information &&
-                      type != DataType::controller_information;
+    const bool list =
+        type != DataType::subsystem_information && type != DataType::port_information && type != DataType::controller_information;
     if (!list) is_long(data.size(), kFixed, "a data structure");
     if (list && data.size() >= 2) is_long(data.size(), 2u + 2u * load_le<std::uint16_t>(data.data()), "a list by its count");
     if (list || data.size() != kFixed) return;
@@ -404,8 +411,9 @@ class Management final : public monitors::Judge {
     if (type == DataType::port_information) learn_port(endpoint, portid, kept);
     const bool of_controller = type == DataType::controller_information;
     if (of_controller && tampered_) return;
-    same(endpoint, {code(Opcode::read_data_structure), static_cast<std::uint8_t>(type),
-                    of_controller ? request.get(mi::read_ds::ctrlid) : portid * (type == DataType::port_information ? 1u : 0u)},
+    same(endpoint,
+         {code(Opcode::read_data_structure), static_cast<std::uint8_t>(type),
+          of_controller ? request.get(mi::read_ds::ctrlid) : portid * (type == DataType::port_information ? 1u : 0u)},
          kept, asked, Rule::oracle_mi_structures, *at_, "Read NVMe-MI Data Structure");
   }
 
@@ -437,8 +445,8 @@ class Management final : public monitors::Judge {
     if (endpoint.composite && endpoint.composite_since < asked.began) {
       judged(Rule::oracle_mi_flags);
       if ((*endpoint.composite & ~now) != 0) {
-        say(Rule::oracle_mi_flags, *at_, fmt::format("changes {:04X}h of the composite status were not cleared, and have gone",
-                                                     *endpoint.composite & ~now));
+        say(Rule::oracle_mi_flags, *at_,
+            fmt::format("changes {:04X}h of the composite status were not cleared, and have gone", *endpoint.composite & ~now));
       }
     }
     const bool clears = View<mi::SubsystemHealthPoll>{asked.body}.get(mi::subsystem_poll::cs);
@@ -454,8 +462,8 @@ class Management final : public monitors::Judge {
     const bool one_less = endpoint.revision.value_or(0x100) <= 0x100 && data.size() == (entries + 1) * kEntry;
     if (!one_less) is_long(data.size(), entries * kEntry, "a poll that counts its entries");
     if (data.size() > kEntry * request.get(mi::controller_poll::maxrent).count()) {
-      say(Rule::oracle_mi_limits, *at_, fmt::format("{} bytes of entries where {} entries are allowed", data.size(),
-                                                    request.get(mi::controller_poll::maxrent).count()));
+      say(Rule::oracle_mi_limits, *at_,
+          fmt::format("{} bytes of entries where {} entries are allowed", data.size(), request.get(mi::controller_poll::maxrent).count()));
     }
     unsigned least = request.get(mi::controller_poll::sctlid);
     judged(Rule::oracle_mi_limits);

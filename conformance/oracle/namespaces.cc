@@ -25,8 +25,8 @@ enum : unsigned { kCreate = 0, kDelete = 1, kAttach = 0, kDetach = 1 };
 
 /// An attribute of a namespace, as far as it is known.
 enum Attribute : std::size_t { nsze, ncap, format, extended, protection, first_bytes, nmic, anagrpid, nvmsetid, endgid, kAttributes };
-constexpr std::string_view kNames[kAttributes] = {"NSZE", "NCAP", "the format in FLBAS", "FLBAS bit 4", "the type in DPS", "DPS bit 3",
-                                                  "NMIC", "ANAGRPID", "NVMSETID", "ENDGID"};
+constexpr std::string_view kNames[kAttributes] = {
+    "NSZE", "NCAP", "the format in FLBAS", "FLBAS bit 4", "the type in DPS", "DPS bit 3", "NMIC", "ANAGRPID", "NVMSETID", "ENDGID"};
 constexpr bool is_of_format(std::size_t attribute) { return attribute >= format && attribute <= first_bytes; }
 
 struct Known {
@@ -44,16 +44,26 @@ struct Known {
 std::uint64_t value_in(ByteView page, std::size_t attribute) {
   const View<nvme::IdentifyNamespace> ns{page};
   switch (attribute) {
-    case nsze: return ns.get(id_ns::nsze);
-    case ncap: return ns.get(id_ns::ncap);
-    case format: return nvme::format_in_use(page);
-    case extended: return ns.get(id_ns::flbas_extended) ? 1 : 0;
-    case protection: return ns.get(id_ns::dps) & nvme::dps_bits::type_mask;
-    case first_bytes: return (ns.get(id_ns::dps) & nvme::dps_bits::first_bytes) != 0 ? 1 : 0;
-    case nmic: return ns.get(id_ns::nmic);
-    case anagrpid: return ns.get(id_ns::anagrpid);
-    case nvmsetid: return ns.get(id_ns::nvmsetid);
-    default: return ns.get(id_ns::endgid);
+    case nsze:
+      return ns.get(id_ns::nsze);
+    case ncap:
+      return ns.get(id_ns::ncap);
+    case format:
+      return nvme::format_in_use(page);
+    case extended:
+      return ns.get(id_ns::flbas_extended) ? 1 : 0;
+    case protection:
+      return ns.get(id_ns::dps) & nvme::dps_bits::type_mask;
+    case first_bytes:
+      return (ns.get(id_ns::dps) & nvme::dps_bits::first_bytes) != 0 ? 1 : 0;
+    case nmic:
+      return ns.get(id_ns::nmic);
+    case anagrpid:
+      return ns.get(id_ns::anagrpid);
+    case nvmsetid:
+      return ns.get(id_ns::nvmsetid);
+    default:
+      return ns.get(id_ns::endgid);
   }
 }
 
@@ -101,10 +111,14 @@ class Namespaces final : public Subject {
     state.changed = one.ended;
     if (!alone) return forget(state);
     switch (static_cast<AdminOpcode>(one.sqe[0])) {
-      case AdminOpcode::format_nvm: return on_format(state, one);
-      case AdminOpcode::namespace_management: return on_management(state, one);
-      case AdminOpcode::namespace_attachment: return on_attachment(state, one);
-      default: return forget(state);
+      case AdminOpcode::format_nvm:
+        return on_format(state, one);
+      case AdminOpcode::namespace_management:
+        return on_management(state, one);
+      case AdminOpcode::namespace_attachment:
+        return on_attachment(state, one);
+      default:
+        return forget(state);
     }
   }
   void on_controller(const Controller& controller) override { forget_attachments(controller); }
@@ -124,8 +138,8 @@ class Namespaces final : public Subject {
     std::optional<Ids> allocated = {};
     std::map<const Controller*, Ids, ByNumber> active = {};
     std::map<std::uint32_t, std::set<std::uint16_t>> attached = {};  // controllers, by NSID
-    Ids of_nvm = {};   // made with the NVM command set, which every controller selects
-    Bytes controller = {};  // Identify Controller
+    Ids of_nvm = {};                                                 // made with the NVM command set, which every controller selects
+    Bytes controller = {};                                           // Identify Controller
     unsigned open = 0;
     std::uint64_t changed = 0, unsure = 0;
     bool lost = false;
@@ -165,9 +179,9 @@ class Namespaces final : public Subject {
 
   /// Nothing was done.
   static bool is_refused(const Exchange& one) {
-    for (const nvme::Status code : {nvme::sc::invalid_opcode, nvme::sc::invalid_field, nvme::sc::invalid_format,
-                                    nvme::sc::invalid_namespace_or_format, nvme::sc::sanitize_in_progress,
-                                    nvme::sc::prohibited_by_lockdown}) {
+    for (const nvme::Status code :
+         {nvme::sc::invalid_opcode, nvme::sc::invalid_field, nvme::sc::invalid_format, nvme::sc::invalid_namespace_or_format,
+          nvme::sc::sanitize_in_progress, nvme::sc::prohibited_by_lockdown}) {
       if (nvme::same_code(one.status(), code)) return true;
     }
     return false;
@@ -214,7 +228,7 @@ class Namespaces final : public Subject {
     judged(Rule::oracle_identify_list);
     if (nsid == 0 || nsid == nvme::kAllNamespaces || (state.allocated && state.allocated->count(nsid) != 0)) {
       say(Rule::oracle_identify_list, fmt::format("Namespace Management makes a namespace {:#x}, which {}", nsid,
-                                                    nsid == 0 || nsid == nvme::kAllNamespaces ? "is none" : "there is"));
+                                                  nsid == 0 || nsid == nvme::kAllNamespaces ? "is none" : "there is"));
     }
     if (state.allocated) state.allocated->insert(nsid);
     state.attached[nsid] = {};
@@ -271,8 +285,8 @@ class Namespaces final : public Subject {
     const std::uint32_t most = View<nvme::IdentifyController>{page}.get(nvme::id_ctrl::maxcna);
     judged(Rule::oracle_identify_list);
     if (most == 0 || active.size() <= most) return;
-    say(Rule::oracle_identify_list, fmt::format("{} namespaces are attached to controller {}, and MAXCNA is {}", active.size(),
-                                                  controller.cntlid, most));
+    say(Rule::oracle_identify_list,
+        fmt::format("{} namespaces are attached to controller {}, and MAXCNA is {}", active.size(), controller.cntlid, most));
   }
 
   // ---- what Identify says ----
@@ -283,9 +297,12 @@ class Namespaces final : public Subject {
     if (!sure) return;
     const auto command = one.command<nvme::IdentifySqe>();
     switch (static_cast<Cns>(command.get(nvme::identify_sqe::cns))) {
-      case Cns::controller: state.controller.assign(page.begin(), page.end()); return;
+      case Cns::controller:
+        state.controller.assign(page.begin(), page.end());
+        return;
       case Cns::identify_namespace:
-      case Cns::allocated_namespace: return on_namespace(state, one, page);
+      case Cns::allocated_namespace:
+        return on_namespace(state, one, page);
       case Cns::active_namespace_list: {
         const auto known = state.active.find(one.controller);
         const bool all = one.nsid() == 0;
@@ -300,8 +317,10 @@ class Namespaces final : public Subject {
         if (one.nsid() == 0 && listed.size() < nvme::kNamespaceListMax) state.allocated = std::move(listed);
         return;
       }
-      case Cns::namespace_controller_list: return on_controllers(state, one, page, command.get(nvme::identify_sqe::cntid));
-      default: return;
+      case Cns::namespace_controller_list:
+        return on_controllers(state, one, page, command.get(nvme::identify_sqe::cntid));
+      default:
+        return;
     }
   }
 
@@ -316,8 +335,8 @@ class Namespaces final : public Subject {
     Ids expected(known->upper_bound(start), known->end());
     if (expected.size() >= nvme::kNamespaceListMax || expected == listed) return;
     const auto text = [](const Ids& ids) { return ids.empty() ? std::string("none") : fmt::format("{:#x}", fmt::join(ids, ", ")); };
-    say(Rule::oracle_identify_list, fmt::format("{} namespaces behind {:#x} are {}, and by the commands before {}", which, start,
-                                                  text(listed), text(expected)));
+    say(Rule::oracle_identify_list,
+        fmt::format("{} namespaces behind {:#x} are {}, and by the commands before {}", which, start, text(listed), text(expected)));
   }
 
   void on_controllers(State& state, const Exchange& one, ByteView page, std::uint16_t from) {
@@ -328,7 +347,7 @@ class Namespaces final : public Subject {
       const std::set<std::uint16_t> expected(known->second.lower_bound(from), known->second.end());
       if (expected != now) {
         say(Rule::oracle_identify_list, fmt::format("namespace {:#x} is attached to controllers {}, and by the commands before to {}",
-                                                      one.nsid(), fmt::join(now, ", "), fmt::join(expected, ", ")));
+                                                    one.nsid(), fmt::join(now, ", "), fmt::join(expected, ", ")));
       }
     }
     if (from == 0 && now.size() < nvme::kControllerListMax) state.attached[one.nsid()] = now;

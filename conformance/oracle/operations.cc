@@ -85,9 +85,9 @@ class SelfTests final : public Subject {
     bool known = false, lost = false;
     unsigned open = 0;  // commands under way
     unsigned operation = 0, percent = 0;
-    std::uint32_t nsid = 0;                  // of the operation, where it is known
-    std::vector<Test> started = {};          // since the log was read
-    std::set<SelfTestOutcome> causes = {};   // what may have ended a test since then
+    std::uint32_t nsid = 0;                 // of the operation, where it is known
+    std::vector<Test> started = {};         // since the log was read
+    std::set<SelfTestOutcome> causes = {};  // what may have ended a test since then
     std::set<std::uint32_t> formatted = {};
     Bytes results = {};
     std::uint64_t touched = 0, packet = 0;
@@ -104,11 +104,11 @@ class SelfTests final : public Subject {
     std::optional<SelfTestOutcome> cause;
     if (one.is(AdminOpcode::sanitize)) cause = SelfTestOutcome::aborted_by_sanitize;
     if (one.is(AdminOpcode::format_nvm)) cause = SelfTestOutcome::aborted_by_format;
-    const bool removes = one.is(AdminOpcode::namespace_management) || one.is(AdminOpcode::namespace_attachment) ||
-                         one.is(AdminOpcode::capacity_management);
+    const bool removes =
+        one.is(AdminOpcode::namespace_management) || one.is(AdminOpcode::namespace_attachment) || one.is(AdminOpcode::capacity_management);
     if (removes) cause = SelfTestOutcome::aborted_by_removal;
-    const bool aborts = one.is(AdminOpcode::device_self_test) &&
-                        one.command<nvme::SelfTestSqe>().get(nvme::self_test_sqe::stc) == SelfTestCode::abort;
+    const bool aborts =
+        one.is(AdminOpcode::device_self_test) && one.command<nvme::SelfTestSqe>().get(nvme::self_test_sqe::stc) == SelfTestCode::abort;
     if (aborts) cause = SelfTestOutcome::aborted_by_command;
     if (one.is(nvme::FabricsType::property_set)) cause = SelfTestOutcome::aborted_by_reset;
     if (!cause) return;
@@ -236,7 +236,7 @@ class Sanitizing final : public Subject {
     bool served = false;                        // a command with user data succeeded that was sent after that
     std::uint64_t ended = 0;                    // that reading
     unsigned progress = 0;
-    std::uint64_t written = 0;                  // the last time that user data was written
+    std::uint64_t written = 0;  // the last time that user data was written
     std::uint64_t touched = 0, packet = 0;
   };
 

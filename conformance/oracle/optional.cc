@@ -62,8 +62,8 @@ constexpr Row<AdminOpcode> kAdmin[] = {
     {AdminOpcode::doorbell_buffer_config, claim("OACS", id::oacs, nvme::oacs_bits::doorbell_buffer)},
     {AdminOpcode::get_lba_status, claim("OACS", id::oacs, nvme::oacs_bits::get_lba_status)},
     {AdminOpcode::lockdown, claim("OACS", id::oacs, nvme::oacs_bits::lockdown)},
-    {AdminOpcode::sanitize, claim("SANICAP", id::sanicap, nvme::sanicap_bits::crypto_erase | nvme::sanicap_bits::block_erase |
-                                                              nvme::sanicap_bits::overwrite)},
+    {AdminOpcode::sanitize,
+     claim("SANICAP", id::sanicap, nvme::sanicap_bits::crypto_erase | nvme::sanicap_bits::block_erase | nvme::sanicap_bits::overwrite)},
     {AdminOpcode::keep_alive, claim("KAS", id::kas, 0xFFFF)},
 };
 // Those that a limit may claim as well are not here.
@@ -139,19 +139,24 @@ class Optional final : public Subject {
     }
     judge_opcode(one, page);
     switch (static_cast<AdminOpcode>(one.sqe[0])) {
-      case AdminOpcode::get_log_page: return on_log(one, page);
+      case AdminOpcode::get_log_page:
+        return on_log(one, page);
       case AdminOpcode::identify: {
         const std::uint8_t cns = one.command<nvme::IdentifySqe>().get(nvme::identify_sqe::cns);
         return judge_taken(one, page, find(kStructures, static_cast<Cns>(cns)), nvme::cns_name(cns));
       }
-      case AdminOpcode::set_features: return on_feature(one, page);
-      case AdminOpcode::format_nvm: return on_format(one, page);
+      case AdminOpcode::set_features:
+        return on_feature(one, page);
+      case AdminOpcode::format_nvm:
+        return on_format(one, page);
       case AdminOpcode::sanitize: {
         const auto action = one.command<nvme::SanitizeSqe>().get(nvme::sanitize_sqe::sanact);
         return judge_taken(one, page, find(kSanitize, action), fmt::format("Sanitize with action {}", static_cast<unsigned>(action)));
       }
-      case AdminOpcode::firmware_commit: return on_commit(one, page);
-      default: return;
+      case AdminOpcode::firmware_commit:
+        return on_commit(one, page);
+      default:
+        return;
     }
   }
 
@@ -173,8 +178,8 @@ class Optional final : public Subject {
   }
 
   void contradicts(const Exchange& one, std::string_view what, std::string_view field) {
-    say(Rule::oracle_effects, fmt::format("{} completes with {}, which {} of Identify Controller does not claim", what,
-                                           to_string(one.status()), field));
+    say(Rule::oracle_effects,
+        fmt::format("{} completes with {}, which {} of Identify Controller does not claim", what, to_string(one.status()), field));
   }
   void judge_taken(const Exchange& one, ByteView page, const Claim* claim, std::string_view what) {
     if (claim == nullptr || !one.ok()) return;
@@ -187,8 +192,8 @@ class Optional final : public Subject {
     if (claim == nullptr) return;
     judge_taken(one, page, claim, nvme::admin_opcode_name(one.sqe[0]));
     if (!claim->holds(page) || !nvme::same_code(one.status(), nvme::sc::invalid_opcode)) return;
-    say(Rule::oracle_effects, fmt::format("{}, which {} of Identify Controller claims, is an invalid opcode",
-                                           nvme::admin_opcode_name(one.sqe[0]), claim->field));
+    say(Rule::oracle_effects,
+        fmt::format("{}, which {} of Identify Controller claims, is an invalid opcode", nvme::admin_opcode_name(one.sqe[0]), claim->field));
   }
 
   void judge_copy(const Exchange& one, ByteView page) {

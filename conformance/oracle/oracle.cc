@@ -26,8 +26,7 @@ constexpr std::size_t kReadsKept = 256;
 /// Puts commands, data and completions together, follows who is connected to what, and lets the subjects hear of it.
 class Oracle final : public monitors::Judge, private Reporter {
  public:
-  Oracle(monitors::Findings& findings, bool complete, Declaration declared)
-      : Judge(findings, complete), declared_(std::move(declared)) {
+  Oracle(monitors::Findings& findings, bool complete, Declaration declared) : Judge(findings, complete), declared_(std::move(declared)) {
     for (const MakeSubject make : subjects()) {
       if (auto subject = make(*this, complete)) subjects_.push_back(std::move(subject));
     }

@@ -170,9 +170,9 @@ class Reservations final : public Subject {
   struct State {
     std::optional<Table> table = {};
     std::optional<std::uint32_t> generation = {};
-    bool counted = false;       // it is another one now
-    unsigned open = 0;          // commands under way that change it
-    bool mixed = false;         // several were under way at once
+    bool counted = false;  // it is another one now
+    unsigned open = 0;     // commands under way that change it
+    bool mixed = false;    // several were under way at once
     bool doubtful = false;
     std::uint64_t touched = 0;  // in the order of everything
     std::uint64_t packet = 0;   // that it follows from
@@ -199,8 +199,8 @@ class Reservations final : public Subject {
     const Outcome expected = outcome_of(one, *state.table);
     if (expected.is != Outcome::Is::unclear) judge_outcome(state, one, expected);
     if (!one.ok()) {
-      const bool nothing_done = nvme::same_code(one.status(), nvme::sc::reservation_conflict) ||
-                                nvme::same_code(one.status(), nvme::sc::invalid_field);
+      const bool nothing_done =
+          nvme::same_code(one.status(), nvme::sc::reservation_conflict) || nvme::same_code(one.status(), nvme::sc::invalid_field);
       if (!nothing_done) state.forget();
       return;
     }
@@ -288,8 +288,8 @@ class Reservations final : public Subject {
       judged(Rule::oracle_reservation_generation);
       if (state.counted == (*state.generation == reported)) {
         say(Rule::oracle_reservation_generation,
-            fmt::format("GEN of namespace {:#x} is {} after {}, and its registrants were {} since", one.nsid(), reported,
-                        *state.generation, state.counted ? "changed" : "not changed"));
+            fmt::format("GEN of namespace {:#x} is {} after {}, and its registrants were {} since", one.nsid(), reported, *state.generation,
+                        state.counted ? "changed" : "not changed"));
       }
     }
     state.generation = reported;

@@ -90,7 +90,8 @@ Counted counted(const Exchange& one) {
       reads(made.most, kCopiedMax * kBlockMax);
       writes(made.most, kCopiedMax * kBlockMax);
       break;
-    default: break;
+    default:
+      break;
   }
   return made;
 }
@@ -214,8 +215,8 @@ class Smart final : public Subject {
     }
   }
 
-  std::map<const Controller*, Tally, ByNumber> tallies_;       // done: at least
-  std::map<const Subsystem*, Tally, ByNumber> of_subsystem_;   // done: at most
+  std::map<const Controller*, Tally, ByNumber> tallies_;      // done: at least
+  std::map<const Subsystem*, Tally, ByNumber> of_subsystem_;  // done: at most
   std::map<const Controller*, Anchor, ByNumber> anchors_;
   std::map<std::uint64_t, Began> began_;
 };

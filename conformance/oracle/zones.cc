@@ -33,25 +33,37 @@ bool writes_any_zone(const Exchange& one) { return one.is(IoOpcode::copy); }
 /// What an action makes of a zone; nothing where it is refused.
 std::optional<ZoneState> step(ZoneState state, ZoneSendAction action) {
   switch (action) {
-    case ZoneSendAction::close: return is_active(state) ? std::optional(ZoneState::closed) : std::nullopt;
-    case ZoneSendAction::finish: return is_dead(state) ? std::nullopt : std::optional(ZoneState::full);
-    case ZoneSendAction::open: return is_writable(state) ? std::optional(ZoneState::explicitly_opened) : std::nullopt;
-    case ZoneSendAction::reset: return is_dead(state) ? std::nullopt : std::optional(ZoneState::empty);
-    case ZoneSendAction::offline: return is_dead(state) ? std::optional(ZoneState::offline) : std::nullopt;
+    case ZoneSendAction::close:
+      return is_active(state) ? std::optional(ZoneState::closed) : std::nullopt;
+    case ZoneSendAction::finish:
+      return is_dead(state) ? std::nullopt : std::optional(ZoneState::full);
+    case ZoneSendAction::open:
+      return is_writable(state) ? std::optional(ZoneState::explicitly_opened) : std::nullopt;
+    case ZoneSendAction::reset:
+      return is_dead(state) ? std::nullopt : std::optional(ZoneState::empty);
+    case ZoneSendAction::offline:
+      return is_dead(state) ? std::optional(ZoneState::offline) : std::nullopt;
     case ZoneSendAction::set_descriptor_extension:
       return state == ZoneState::empty ? std::optional(ZoneState::closed) : std::nullopt;
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 /// Select All takes zones in this state.
 bool all_takes(ZoneState state, ZoneSendAction action) {
   switch (action) {
-    case ZoneSendAction::close: return is_open(state);
-    case ZoneSendAction::finish: return is_active(state);
-    case ZoneSendAction::open: return state == ZoneState::closed;
-    case ZoneSendAction::reset: return is_active(state) || state == ZoneState::full;
-    case ZoneSendAction::offline: return state == ZoneState::read_only;
-    default: return false;
+    case ZoneSendAction::close:
+      return is_open(state);
+    case ZoneSendAction::finish:
+      return is_active(state);
+    case ZoneSendAction::open:
+      return state == ZoneState::closed;
+    case ZoneSendAction::reset:
+      return is_active(state) || state == ZoneState::full;
+    case ZoneSendAction::offline:
+      return state == ZoneState::read_only;
+    default:
+      return false;
   }
 }
 
@@ -67,14 +79,22 @@ bool may_become(ZoneState from, const ZoneFacts& now) {
 /// The state of the zones that an option selects; nothing for those that select others.
 std::optional<ZoneState> selected(ZoneReporting option) {
   switch (option) {
-    case ZoneReporting::empty: return ZoneState::empty;
-    case ZoneReporting::implicitly_opened: return ZoneState::implicitly_opened;
-    case ZoneReporting::explicitly_opened: return ZoneState::explicitly_opened;
-    case ZoneReporting::closed: return ZoneState::closed;
-    case ZoneReporting::full: return ZoneState::full;
-    case ZoneReporting::read_only: return ZoneState::read_only;
-    case ZoneReporting::offline: return ZoneState::offline;
-    default: return std::nullopt;
+    case ZoneReporting::empty:
+      return ZoneState::empty;
+    case ZoneReporting::implicitly_opened:
+      return ZoneState::implicitly_opened;
+    case ZoneReporting::explicitly_opened:
+      return ZoneState::explicitly_opened;
+    case ZoneReporting::closed:
+      return ZoneState::closed;
+    case ZoneReporting::full:
+      return ZoneState::full;
+    case ZoneReporting::read_only:
+      return ZoneState::read_only;
+    case ZoneReporting::offline:
+      return ZoneState::offline;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -211,8 +231,8 @@ class Zones final : public Subject {
     if (!nothing_done) zone.known = false;
     if (!is_writable(zone.state)) return;
     judged(Rule::oracle_zone_write);
-    const bool wrong = (elsewhere && in_place) || (beyond && in_place && blocks_of(one) <= room_of(zone)) ||
-                       (full && zone.state == ZoneState::empty);
+    const bool wrong =
+        (elsewhere && in_place) || (beyond && in_place && blocks_of(one) <= room_of(zone)) || (full && zone.state == ZoneState::empty);
     if (!wrong) return;
     say(Rule::oracle_zone_write, fmt::format("{} of {} blocks completes with {}; zone {} is {}", nvme::io_opcode_name(one.sqe[0]),
                                              blocks_of(one), to_string(status), zone.start, describe(zone)));
@@ -323,10 +343,10 @@ class Zones final : public Subject {
       const bool wrong_place = i != 0 && (zone.start <= before || zone.start <= command.get(nvme::zone_receive_sqe::slba));
       before = zone.start;
       if (!wrong_state && !wrong_place) continue;
-      return say(Rule::oracle_zone_report, fmt::format("the report of zones of namespace {:#x} from LBA {} on with option {:02X}h has, as "
-                                                       "number {}, the zone at {}, which is {}", one.nsid(),
-                                                       command.get(nvme::zone_receive_sqe::slba), one.sqe[53], i, zone.start,
-                                                       nvme::name_of(zone.state)));
+      return say(Rule::oracle_zone_report,
+                 fmt::format("the report of zones of namespace {:#x} from LBA {} on with option {:02X}h has, as "
+                             "number {}, the zone at {}, which is {}",
+                             one.nsid(), command.get(nvme::zone_receive_sqe::slba), one.sqe[53], i, zone.start, nvme::name_of(zone.state)));
     }
   }
 
@@ -336,17 +356,21 @@ class Zones final : public Subject {
     if (zone.lost || zone.open != 0 || zone.touched >= one.began) return;
     if (!made && zone.known) judge_zone(zone, facts);
     const std::uint64_t touched = zone.touched;
-    zone = {.start = facts.start, .capacity = facts.capacity, .write_pointer = facts.write_pointer, .state = facts.state,
-            .touched = touched, .packet = one.packet};
+    zone = {.start = facts.start,
+            .capacity = facts.capacity,
+            .write_pointer = facts.write_pointer,
+            .state = facts.state,
+            .touched = touched,
+            .packet = one.packet};
   }
 
   void judge_zone(const Zone& zone, const ZoneFacts& facts) {
     judged(Rule::oracle_zone_state);
     const bool pointer = is_writable(facts.state) && facts.write_pointer != zone.write_pointer;
     if (may_become(zone.state, facts) && !pointer && (zone.resized || facts.capacity == zone.capacity)) return;
-    say(Rule::oracle_zone_state, fmt::format("zone {} is reported as {} with write pointer {} and capacity {}; by packet {} it is {}",
-                                             zone.start, nvme::name_of(facts.state), facts.write_pointer, facts.capacity, zone.packet,
-                                             describe(zone)));
+    say(Rule::oracle_zone_state,
+        fmt::format("zone {} is reported as {} with write pointer {} and capacity {}; by packet {} it is {}", zone.start,
+                    nvme::name_of(facts.state), facts.write_pointer, facts.capacity, zone.packet, describe(zone)));
   }
 
   void judge_limits(const State& state, const std::vector<ZoneFacts>& zones) {

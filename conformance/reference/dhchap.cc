@@ -47,9 +47,9 @@ Group read_group(const char* name) {
   std::string text = name;
   OSSL_PARAM parameters[] = {OSSL_PARAM_construct_utf8_string(OSSL_PKEY_PARAM_GROUP_NAME, text.data(), 0), OSSL_PARAM_construct_end()};
   EVP_PKEY* made = nullptr;
-  BENCH_ASSERT(EVP_PKEY_fromdata_init(context.get()) > 0 &&
-                   EVP_PKEY_fromdata(context.get(), &made, EVP_PKEY_KEY_PARAMETERS, parameters) > 0,
-               "OpenSSL knows the groups of RFC 7919");
+  BENCH_ASSERT(
+      EVP_PKEY_fromdata_init(context.get()) > 0 && EVP_PKEY_fromdata(context.get(), &made, EVP_PKEY_KEY_PARAMETERS, parameters) > 0,
+      "OpenSSL knows the groups of RFC 7919");
   const std::unique_ptr<EVP_PKEY, Free> key{made};
   BIGNUM *p = nullptr, *g = nullptr;
   BENCH_ASSERT(EVP_PKEY_get_bn_param(made, "p", &p) > 0 && EVP_PKEY_get_bn_param(made, "g", &g) > 0, "a group has a prime");
@@ -159,8 +159,7 @@ Bytes exponent_with_leading_zero(std::uint8_t group, ByteView base, Bytes expone
   const Number factor = base.empty() ? Number{BN_dup(group_of(group).g.get())} : number(base);
   const Context context{BN_CTX_new()};
   // One more in the exponent is one multiplication.
-  for (Number value = raised(group, factor.get(), exponent);
-       BN_num_bytes(value.get()) == static_cast<int>(group_bytes(group));) {
+  for (Number value = raised(group, factor.get(), exponent); BN_num_bytes(value.get()) == static_cast<int>(group_bytes(group));) {
     BENCH_ASSERT(BN_mod_mul(value.get(), value.get(), factor.get(), group_of(group).p.get(), context.get()) > 0, "a product");
     for (std::size_t i = exponent.size(); i-- > 0 && ++exponent[i] == 0;) {
     }
@@ -197,8 +196,8 @@ Bytes generated_psk(std::uint8_t hash, ByteView shared, ByteView c1, ByteView c2
 Configured configured_psk(std::string_view text) {
   const std::string_view encoded = text.substr(16, text.size() - 17);
   Bytes bytes(encoded.size() / 4 * 3);
-  const int length = EVP_DecodeBlock(bytes.data(),
-                                     reinterpret_cast<const unsigned char*>(encoded.data()), static_cast<int>(encoded.size()));
+  const int length =
+      EVP_DecodeBlock(bytes.data(), reinterpret_cast<const unsigned char*>(encoded.data()), static_cast<int>(encoded.size()));
   BENCH_ASSERT(length > 0, "BASE64 between the colons");
   const auto padding = static_cast<std::size_t>(std::count(encoded.begin(), encoded.end(), '='));
   bytes.resize(bytes.size() - padding - 4);  // a CRC-32 follows

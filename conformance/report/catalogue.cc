@@ -60,9 +60,12 @@ struct Document {
     std::string page;
     for (const char c : title()) {
       const bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.';
-      if (plain) page += c;
-      else if (c >= 'A' && c <= 'Z') page += static_cast<char>(c - 'A' + 'a');
-      else if (!page.empty() && page.back() != '-') page += '-';
+      if (plain)
+        page += c;
+      else if (c >= 'A' && c <= 'Z')
+        page += static_cast<char>(c - 'A' + 'a');
+      else if (!page.empty() && page.back() != '-')
+        page += '-';
     }
     while (!page.empty() && page.back() == '-') page.pop_back();
     return page + ".html";
@@ -120,8 +123,8 @@ std::string list_of(std::string_view title, const std::vector<std::string>& item
 std::string products_table(const std::vector<Seen>& all) {
   std::string out = "<table><thead><tr><th>Product</th><th>Verdict</th><th>Seen</th></tr></thead><tbody>\n";
   for (const Seen& one : all) {
-    out += fmt::format("<tr><td>{}</td><td class=\"verdict\">{}</td><td>{}</td></tr>\n", html(one.product), html(one.verdict),
-                       html(one.what));
+    out +=
+        fmt::format("<tr><td>{}</td><td class=\"verdict\">{}</td><td>{}</td></tr>\n", html(one.product), html(one.verdict), html(one.what));
   }
   return out + "</tbody></table>\n";
 }
@@ -167,15 +170,14 @@ std::string document_page(const Document& document, const CasesOf& cases_of, con
     const std::string_view section = number.second, titles = of_section.front()->section_title;
     const std::string_view title = titles.substr(0, titles.find(';'));
     const std::string heading = html(fmt::format("{} {}", section, title));
-    contents += fmt::format("<li><a href=\"#s{}\">{}</a> <span class=\"facts\">{}</span></li>\n", html(section), heading,
-                            of_section.size());
+    contents +=
+        fmt::format("<li><a href=\"#s{}\">{}</a> <span class=\"facts\">{}</span></li>\n", html(section), heading, of_section.size());
     rules += fmt::format("<h2 id=\"s{}\">{}</h2>\n", html(section), heading);
     for (const Requirement* rule : of_section) rules += article(*rule, cases_of, seen);
   }
-  return page(document.title(),
-              fmt::format("<p><a href=\"index.html\">All documents</a></p>\n<h1>{}</h1>\n<p>{}. {} requirements.</p>\n"
-                          "<nav><ul>\n{}</ul></nav>\n{}",
-                          html(document.title()), html(document.full_name), document.size(), contents, rules));
+  return page(document.title(), fmt::format("<p><a href=\"index.html\">All documents</a></p>\n<h1>{}</h1>\n<p>{}. {} requirements.</p>\n"
+                                            "<nav><ul>\n{}</ul></nav>\n{}",
+                                            html(document.title()), html(document.full_name), document.size(), contents, rules));
 }
 
 std::string index_page(const std::vector<Document>& all, const std::vector<std::string>& products) {

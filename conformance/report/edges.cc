@@ -21,8 +21,10 @@ bool has_lba(std::uint8_t opcode) {
     case nvme::IoOpcode::write_uncorrectable:
     case nvme::IoOpcode::compare:
     case nvme::IoOpcode::write_zeroes:
-    case nvme::IoOpcode::verify: return true;
-    default: return false;
+    case nvme::IoOpcode::verify:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -30,11 +32,14 @@ bool has_lba(std::uint8_t opcode) {
 
 // Fields are named by their declarations in edge_fields.h, so that id and offset cannot disagree.
 #define FB_EDGE_SEE(id, where, field) \
-  case Id::id: counts.see(Id::id, field, at); break;
+  case Id::id:                        \
+    counts.see(Id::id, field, at);    \
+    break;
 static void see(EdgeCounts& counts, Id id, const std::uint8_t* at) {
   switch (id) {
     FB_EDGE_FIELDS(FB_EDGE_SEE)
-    case Id::count: break;
+    case Id::count:
+      break;
   }
 }
 #undef FB_EDGE_SEE
@@ -61,8 +66,8 @@ void EdgeObserver::on_cm(const evidence::CmSeen& seen) {
   const std::uint8_t* const message = seen.mad.data() + cm::kMadHeaderBytes;
   if (seen.attribute == cm::Attribute::req) {
     see_all(counts_, message,
-            {Id::cm_responder_resources, Id::cm_initiator_depth, Id::cm_starting_psn, Id::cm_retry_count,
-             Id::cm_rnr_retry_count, Id::cm_ack_timeout, Id::cm_response_timeout});
+            {Id::cm_responder_resources, Id::cm_initiator_depth, Id::cm_starting_psn, Id::cm_retry_count, Id::cm_rnr_retry_count,
+             Id::cm_ack_timeout, Id::cm_response_timeout});
   } else if (seen.attribute == cm::Attribute::rep) {
     see_all(counts_, message, {Id::cm_rep_responder_resources, Id::cm_rep_initiator_depth, Id::cm_rep_starting_psn});
   }
@@ -82,7 +87,8 @@ void EdgeObserver::on_pdu(const evidence::PduSeen& seen) {
     case tcp::PduType::c2h_data:
     case tcp::PduType::r2t:
       return see_all(counts_, seen.pdu.data(), {Id::data_cccid, Id::data_ttag, Id::data_offset, Id::data_length});
-    default: return;
+    default:
+      return;
   }
 }
 
@@ -94,13 +100,16 @@ void EdgeObserver::on_command(const evidence::CommandSeen& seen) {
   if (opcode == nvme::kFabricsOpcode) {
     switch (static_cast<nvme::FabricsType>(sqe[4])) {
       case nvme::FabricsType::connect:
-        see_all(counts_, sqe,
-                {Id::connect_recfmt, Id::connect_qid, Id::connect_sqsize, Id::connect_cattr, Id::connect_kato});
+        see_all(counts_, sqe, {Id::connect_recfmt, Id::connect_qid, Id::connect_sqsize, Id::connect_cattr, Id::connect_kato});
         if (seen.data.size() >= fabrics::ConnectData::size) see(counts_, Id::connect_cntlid, seen.data.data());
         return;
-      case nvme::FabricsType::property_set: see(counts_, Id::property_value, sqe); [[fallthrough]];
-      case nvme::FabricsType::property_get: return see(counts_, Id::property_ofst, sqe);
-      default: return;
+      case nvme::FabricsType::property_set:
+        see(counts_, Id::property_value, sqe);
+        [[fallthrough]];
+      case nvme::FabricsType::property_get:
+        return see(counts_, Id::property_ofst, sqe);
+      default:
+        return;
     }
   }
   see(counts_, Id::command_nsid, sqe);

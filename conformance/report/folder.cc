@@ -51,8 +51,7 @@ struct ReportFolder::Stopped {
   std::string page;
 };
 
-ReportFolder::ReportFolder(std::string path, Captures kept)
-    : path_(std::move(path)), kept_(kept), stopped_(std::make_shared<Stopped>()) {}
+ReportFolder::ReportFolder(std::string path, Captures kept) : path_(std::move(path)), kept_(kept), stopped_(std::make_shared<Stopped>()) {}
 
 Result<ReportFolder> ReportFolder::open(const std::string& path, Captures kept) {
   if (path.empty()) return Failure{Problem{"the report folder has an empty name"}};
@@ -77,8 +76,7 @@ std::string ReportFolder::keep_capture(const CaseResult& result, std::string_vie
   // The first of a case's transports and the plain lane need no word; the others have a file beside it.
   const CaseInfo& info = *result.info;
   const bool first = transport == info.options.transports.front();
-  const std::string variant = (first ? "" : "-" + std::string(transport)) +
-                              (lane == plain_lane().name ? "" : "-" + std::string(lane));
+  const std::string variant = (first ? "" : "-" + std::string(transport)) + (lane == plain_lane().name ? "" : "-" + std::string(lane));
   const std::string name = "captures/" + std::string(info.name) + variant + ".pcapng";
   const auto written = writer.write_file(path_ + "/" + name);
   if (written) return name;

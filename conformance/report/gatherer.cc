@@ -6,9 +6,7 @@ namespace fb::conformance {
 
 class Gatherer::Watcher final : public CaseWatcher {
  public:
-  Watcher(Gatherer& gatherer, Key key) : gatherer_(gatherer), key_(key), exchange_(gatherer.complete_) {
-    exchange_.add(edges_);
-  }
+  Watcher(Gatherer& gatherer, Key key) : gatherer_(gatherer), key_(key), exchange_(gatherer.complete_) { exchange_.add(edges_); }
 
   void on_event(const TraceEvent& event) override {
     if (event.kind == TraceKind::state) transitions_.see(event.label, event.text);
@@ -16,8 +14,7 @@ class Gatherer::Watcher final : public CaseWatcher {
   }
 
   void finished(const CaseResult& result) override {
-    const bool in_full = result.verdict == Verdict::fail || result.verdict == Verdict::error ||
-                         result.verdict == Verdict::inconclusive;
+    const bool in_full = result.verdict == Verdict::fail || result.verdict == Verdict::error || result.verdict == Verdict::inconclusive;
     Ladder ladder = exchange_.ladder(in_full ? kLadderOfFailure : kLadderOfPass);
     const std::lock_guard lock(gatherer_.mutex_);
     gatherer_.ladders_[key_] = std::move(ladder);

@@ -31,8 +31,8 @@ std::string_view title_of(const CaseInfo& info) {
 
 std::string headline_of(const CaseResult& result) {
   // Other reasons than that of a check are sentences of their own.
-  const auto checked = std::find_if(result.findings.begin(), result.findings.end(),
-                                    [&](const Finding& one) { return signature_of(one) == result.reason; });
+  const auto checked =
+      std::find_if(result.findings.begin(), result.findings.end(), [&](const Finding& one) { return signature_of(one) == result.reason; });
   return checked == result.findings.end() ? result.reason : expected_and_seen(*checked);
 }
 

@@ -26,11 +26,16 @@ std::string cell(std::string_view text) {
   while (is_cut && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
   std::string out;
   for (const char c : text.substr(0, end)) {
-    if (c == '&') out += "&amp;";
-    else if (c == '<') out += "&lt;";
-    else if (c == '>') out += "&gt;";
-    else if (std::string_view("\\|`*_[]#~").find(c) != std::string_view::npos) out += std::string("\\") + c;
-    else out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (std::string_view("\\|`*_[]#~").find(c) != std::string_view::npos)
+      out += std::string("\\") + c;
+    else
+      out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
   }
   return is_cut ? out + " ..." : out;
 }

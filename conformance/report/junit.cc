@@ -14,14 +14,14 @@ namespace {
 /// Text for an attribute or an element; control characters that XML cannot carry become spaces.
 std::string escaped(std::string_view text) {
   std::string out = html(text);
-  std::replace_if(out.begin(), out.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 && c != '\n'; }, ' ');
+  std::replace_if(
+      out.begin(), out.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 && c != '\n'; }, ' ');
   return out;
 }
 
 std::string seconds(std::int64_t us) {
   char text[32];
-  std::snprintf(text, sizeof text, "%lld.%06lld", static_cast<long long>(us / 1'000'000),
-                static_cast<long long>(us % 1'000'000));
+  std::snprintf(text, sizeof text, "%lld.%06lld", static_cast<long long>(us / 1'000'000), static_cast<long long>(us % 1'000'000));
   return text;
 }
 
@@ -50,23 +50,21 @@ std::string joined_rules(const CaseResult& result) {
   return text.empty() ? "" : "\"/><property name=\"rules_broken\" value=\"" + escaped(text);
 }
 
-void append_element(std::string& out, std::string_view element, const CaseResult& result,
-                    const ReportFacts& facts, const std::string& message) {
-  out += "      <" + std::string(element) + " message=\"" + escaped(message) + "\">" +
-         escaped(details(result, facts)) + "</" + std::string(element) + ">\n";
+void append_element(std::string& out, std::string_view element, const CaseResult& result, const ReportFacts& facts,
+                    const std::string& message) {
+  out += "      <" + std::string(element) + " message=\"" + escaped(message) + "\">" + escaped(details(result, facts)) + "</" +
+         std::string(element) + ">\n";
 }
 
 void append_case(std::string& out, const CaseResult& result, const ReportFacts& facts) {
   const CaseInfo& info = *result.info;
-  out += "    <testcase classname=\"" + escaped(info.suite()) + "." + escaped(name_of(info.role)) +
-         "." + escaped(result.transport) + "\" name=\"" + escaped(name_in_lane(result)) +
-         "\" time=\"" + seconds(result.duration_wall_us) + "\">\n";
-  out += "      <properties><property name=\"title\" value=\"" + escaped(title_of(info)) +
-         "\"/><property name=\"requirement\" value=\"" + escaped(info.requirement) +
-         "\"/><property name=\"lane\" value=\"" + escaped(result.lane) +
-         "\"/><property name=\"verdict\" value=\"" + std::string(name_of(result.verdict)) +
-         "\"/><property name=\"disposition\" value=\"" + std::string(name_of(result.disposition)) +
-         joined_rules(result) + "\"/><property name=\"digest\" value=\"" + digest_text(result.digest) + "\"/></properties>\n";
+  out += "    <testcase classname=\"" + escaped(info.suite()) + "." + escaped(name_of(info.role)) + "." + escaped(result.transport) +
+         "\" name=\"" + escaped(name_in_lane(result)) + "\" time=\"" + seconds(result.duration_wall_us) + "\">\n";
+  out += "      <properties><property name=\"title\" value=\"" + escaped(title_of(info)) + "\"/><property name=\"requirement\" value=\"" +
+         escaped(info.requirement) + "\"/><property name=\"lane\" value=\"" + escaped(result.lane) +
+         "\"/><property name=\"verdict\" value=\"" + std::string(name_of(result.verdict)) + "\"/><property name=\"disposition\" value=\"" +
+         std::string(name_of(result.disposition)) + joined_rules(result) + "\"/><property name=\"digest\" value=\"" +
+         digest_text(result.digest) + "\"/></properties>\n";
   if (result.verdict == Verdict::error) {
     append_element(out, "error", result, facts, result.reason);
   } else if (result.disposition == Disposition::waived) {
@@ -79,8 +77,7 @@ void append_case(std::string& out, const CaseResult& result, const ReportFacts& 
   } else if (result.verdict == Verdict::fail || is_red(result)) {
     append_element(out, "failure", result, facts, headline_of(result));
   } else if (result.verdict != Verdict::pass) {
-    out += "      <skipped message=\"" + std::string(name_of(result.verdict)) + ": " +
-           escaped(headline_of(result)) + "\"/>\n";
+    out += "      <skipped message=\"" + std::string(name_of(result.verdict)) + ": " + escaped(headline_of(result)) + "\"/>\n";
   }
   out += "    </testcase>\n";
 }
@@ -104,9 +101,8 @@ void count(SuiteCounts& counts, const CaseResult& result) {
 }
 
 std::string attributes(const SuiteCounts& counts) {
-  return " tests=\"" + std::to_string(counts.tests) + "\" failures=\"" + std::to_string(counts.failures) +
-         "\" errors=\"" + std::to_string(counts.errors) + "\" skipped=\"" +
-         std::to_string(counts.skipped) + "\" time=\"" + seconds(counts.time_us) + "\"";
+  return " tests=\"" + std::to_string(counts.tests) + "\" failures=\"" + std::to_string(counts.failures) + "\" errors=\"" +
+         std::to_string(counts.errors) + "\" skipped=\"" + std::to_string(counts.skipped) + "\" time=\"" + seconds(counts.time_us) + "\"";
 }
 
 }  // namespace
@@ -132,13 +128,11 @@ std::string junit_xml(const RunResult& run, const ReportFacts& facts) {
     ++canary.tests;
     ++canary.failures;
     canary.cases += "    <testcase classname=\"bench\" name=\"product_stays_up\" time=\"0\">\n      <failure message=\"" +
-                    escaped(run.stopped->text()) +
-                    "\"/>\n    </testcase>\n";
+                    escaped(run.stopped->text()) + "\"/>\n    </testcase>\n";
   }
   std::string out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"fabricbench\">\n";
   for (const auto& [name, counts] : suites) {
-    out += "  <testsuite name=\"" + escaped(name) + "\"" + attributes(counts) + ">\n" + counts.cases +
-           "  </testsuite>\n";
+    out += "  <testsuite name=\"" + escaped(name) + "\"" + attributes(counts) + ">\n" + counts.cases + "  </testsuite>\n";
   }
   return out + "</testsuites>\n";
 }

@@ -134,8 +134,7 @@ std::vector<bool> choose(const std::vector<Said>& said, const LadderLimits& limi
   }
   for (std::size_t i = 0; i < eligible.size(); ++i) {
     const std::size_t away = i > failure ? i - failure : failure - i;
-    kept[eligible[i]] = i < limits.head || i + limits.tail >= eligible.size() ||
-                        (failure < eligible.size() && away <= limits.around);
+    kept[eligible[i]] = i < limits.head || i + limits.tail >= eligible.size() || (failure < eligible.size() && away <= limits.around);
   }
   for (const std::size_t fault : limits.by_faults == 0 ? std::vector<std::size_t>{} : faults) {
     const std::size_t first = fault - std::min(fault, limits.by_faults);
@@ -169,9 +168,8 @@ Ladder make_ladder(std::vector<Said> said, std::uint64_t unseen, const LadderLim
 
 Ladder shortened(const Ladder& ladder, const LadderLimits& limits) {
   const std::vector<Ladder::Row>& rows = ladder.rows;
-  const auto failure = std::find_if(rows.begin(), rows.end(), [&](const Ladder::Row& row) {
-    return ladder.texts[row.label].starts_with(kFailedWords);
-  });
+  const auto failure =
+      std::find_if(rows.begin(), rows.end(), [&](const Ladder::Row& row) { return ladder.texts[row.label].starts_with(kFailedWords); });
   const auto failed = static_cast<std::size_t>(failure - rows.begin());
   Ladder less{ladder.texts, ladder.fields, ladder.lanes, {}, ladder.rest};
   std::int64_t wait_ns = 0;
@@ -180,8 +178,7 @@ Ladder shortened(const Ladder& ladder, const LadderLimits& limits) {
     wait_ns += rows[i].wait_ns;
     gap += rows[i].gap;
     const std::size_t away = i > failed ? i - failed : failed - i;
-    const bool kept = i < limits.head || i + limits.tail >= rows.size() ||
-                      (failed < rows.size() && away <= limits.around);
+    const bool kept = i < limits.head || i + limits.tail >= rows.size() || (failed < rows.size() && away <= limits.around);
     if (!kept) {
       ++gap;
       continue;

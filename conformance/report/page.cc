@@ -18,9 +18,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json requirement_json(const Requirement& one, std::string_view state) {
-  Json json{{"id", one.id},         {"document", one.document}, {"revision", one.revision},     {"section", one.section},
-            {"citation", citation(one)},
-            {"level", one.level},   {"text", one.text},         {"confidence", one.confidence}, {"state", state}};
+  Json json{{"id", one.id},           {"document", one.document},     {"revision", one.revision},
+            {"section", one.section}, {"citation", citation(one)},    {"level", one.level},
+            {"text", one.text},       {"confidence", one.confidence}, {"state", state}};
   json["answers"] = one.answers;
   if (!one.profile.empty()) json["profile"] = one.profile;
   if (!one.reason.empty()) json["reason"] = one.reason;
@@ -128,10 +128,14 @@ void add_run(Json& json, const RunResult& run, const ReportFacts& facts) {
   if (run.stopped) {
     json["remarks"].push_back(run.stopped->text() + "; " + std::to_string(run.stopped->not_run) + " cases were not run");
   }
-  json["counts"] = {{"pass", s.pass},   {"fail", s.fail},
-                    {"skip", s.skip},   {"waived", s.waived},
-                    {"error", s.error}, {"inconclusive", s.inconclusive},
-                    {"regression", s.regression}, {"unexpected_pass", s.unexpected_pass}};
+  json["counts"] = {{"pass", s.pass},
+                    {"fail", s.fail},
+                    {"skip", s.skip},
+                    {"waived", s.waived},
+                    {"error", s.error},
+                    {"inconclusive", s.inconclusive},
+                    {"regression", s.regression},
+                    {"unexpected_pass", s.unexpected_pass}};
 }
 
 /// The exchanges of a page, within bounds: when much has failed, those behind the first ones are shorter.

@@ -14,16 +14,16 @@ std::string page_html(const RunResult& run, const ReportFacts& facts, const Gath
 
 /// One world of a campaign, run again from its file.
 struct WorldFacts {
-  std::string name;                  ///< of the file
+  std::string name;  ///< of the file
   std::string verdict;
   std::string signature;
-  std::string text;                  ///< what went wrong, in words
-  std::vector<std::string> story;    ///< the workload and the faults, in sentences
-  std::string command;               ///< that runs it again
+  std::string text;                ///< what went wrong, in words
+  std::vector<std::string> story;  ///< the workload and the faults, in sentences
+  std::string command;             ///< that runs it again
   std::string digest;
-  bool as_recorded = false;          ///< the digest is that of the file
+  bool as_recorded = false;  ///< the digest is that of the file
   std::int64_t virtual_ns = 0;
-  std::string capture;               ///< relative to the page
+  std::string capture;  ///< relative to the page
 };
 std::string world_html(const WorldFacts& facts, const Ladder& ladder);
 

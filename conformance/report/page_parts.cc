@@ -30,10 +30,17 @@ std::string joined(const std::vector<std::string_view>& names) {
 void append_harmless(std::string& out, std::string_view json) {
   for (const char c : json) {
     switch (c) {
-      case '<': out += "\\u003c"; break;
-      case '>': out += "\\u003e"; break;
-      case '&': out += "\\u0026"; break;
-      default: out += c;
+      case '<':
+        out += "\\u003c";
+        break;
+      case '>':
+        out += "\\u003e";
+        break;
+      case '&':
+        out += "\\u0026";
+        break;
+      default:
+        out += c;
     }
   }
 }
@@ -41,8 +48,7 @@ void append_harmless(std::string& out, std::string_view json) {
 }  // namespace
 
 std::string put_page_together(std::string_view frame, const std::vector<std::string_view>& styles,
-                              const std::vector<std::string_view>& scripts, std::string_view json,
-                              std::string_view packs) {
+                              const std::vector<std::string_view>& scripts, std::string_view json, std::string_view packs) {
   std::string out;
   out.reserve(json.size() + json.size() / 16 + packs.size() + (96 << 10));
   std::string_view rest = part(frame);
@@ -68,8 +74,8 @@ std::string put_page_together(std::string_view frame, const std::vector<std::str
 std::string pack(std::string_view name, const std::string& text) {
   uLongf size = compressBound(static_cast<uLong>(text.size()));
   Bytes compressed(size);
-  const int done = compress2(compressed.data(), &size, reinterpret_cast<const Bytef*>(text.data()), static_cast<uLong>(text.size()),
-                             Z_BEST_COMPRESSION);
+  const int done =
+      compress2(compressed.data(), &size, reinterpret_cast<const Bytef*>(text.data()), static_cast<uLong>(text.size()), Z_BEST_COMPRESSION);
   BENCH_ASSERT(done == Z_OK, "there is room for whatever zlib makes of it");
   compressed.resize(size);
   return "<script type=\"text/plain\" id=\"packed-" + std::string(name) + "\">" + auth::to_base64(compressed) + "</script>\n";

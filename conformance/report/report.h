@@ -61,8 +61,7 @@ std::string summary_markdown(const RunResult& run, const ReportFacts& facts);
 /// Workflow commands of GitHub Actions that annotate a run with what makes it red.
 std::string github_annotations(const RunResult& run, const ReportFacts& facts);
 /// At most 80 columns (but tokens are never broken). `verbose` lists skipped cases too.
-std::string terminal_summary(const RunResult& run, const ReportFacts& facts, const std::string& folder,
-                             bool verbose);
+std::string terminal_summary(const RunResult& run, const ReportFacts& facts, const std::string& folder, bool verbose);
 
 std::string selftest_json(const SelftestResult& result);
 std::string selftest_summary(const SelftestResult& result);

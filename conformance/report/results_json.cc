@@ -18,9 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string document_of(const Requirement* requirement) {
-  return requirement == nullptr
-             ? ""
-             : fmt::format("{} {}", requirement->document, requirement->revision);
+  return requirement == nullptr ? "" : fmt::format("{} {}", requirement->document, requirement->revision);
 }
 
 std::vector<std::string_view> names_of(const std::vector<const CaseInfo*>& cases) {
@@ -96,9 +94,7 @@ Coverage coverage_of(const Requirement& requirement, const std::vector<const Cas
   return found;
 }
 
-std::string text_of(Json content) {
-  return versioned(std::move(content)).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+std::string text_of(Json content) { return versioned(std::move(content)).dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
 }  // namespace
 
@@ -106,13 +102,21 @@ Summary summarize(const RunResult& run) {
   Summary summary;
   for (const CaseResult& result : run.cases) {
     switch (result.verdict) {
-      case Verdict::pass: ++summary.pass; break;
-      case Verdict::skip: ++summary.skip; break;
-      case Verdict::inconclusive: ++summary.inconclusive; break;
+      case Verdict::pass:
+        ++summary.pass;
+        break;
+      case Verdict::skip:
+        ++summary.skip;
+        break;
+      case Verdict::inconclusive:
+        ++summary.inconclusive;
+        break;
       case Verdict::fail:
         ++(result.disposition == Disposition::waived ? summary.waived : summary.fail);
         break;
-      default: ++summary.error; break;
+      default:
+        ++summary.error;
+        break;
     }
     summary.regression += result.disposition == Disposition::regression ? 1 : 0;
     summary.unexpected_pass += result.disposition == Disposition::unexpected_pass ? 1 : 0;
@@ -137,9 +141,8 @@ std::string name_in_lane(const CaseResult& result) {
 std::string replay_text(const CaseResult& result, const ReportFacts& facts) {
   if (!facts.replayable) return {};
   const CaseInfo& shows = result.shown_by.empty() ? *result.info : *result.shown_by.front();
-  return to_string(ReplayToken{std::string(shows.name), std::string(tool_version()), facts.seed,
-                               facts.dut, facts.deviations, std::string(result.transport),
-                               result.lane == plain_lane().name ? "" : std::string(result.lane)});
+  return to_string(ReplayToken{std::string(shows.name), std::string(tool_version()), facts.seed, facts.dut, facts.deviations,
+                               std::string(result.transport), result.lane == plain_lane().name ? "" : std::string(result.lane)});
 }
 
 std::string results_json(const RunResult& run, const ReportFacts& facts) {
@@ -275,8 +278,8 @@ std::string coverage_text(const std::vector<const CaseInfo*>& cases) {
   Count sum;
   const auto line = [&](const std::string& name, const Count& count) {
     char buffer[96];
-    std::snprintf(buffer, sizeof buffer, "%-22s %8zu %8zu %10zu %6zu\n", name.c_str(), count.all,
-                  count.covered, count.exception, count.all - count.covered - count.exception);
+    std::snprintf(buffer, sizeof buffer, "%-22s %8zu %8zu %10zu %6zu\n", name.c_str(), count.all, count.covered, count.exception,
+                  count.all - count.covered - count.exception);
     text += buffer;
     sum.all += count.all;
     sum.covered += count.covered;
@@ -285,9 +288,10 @@ std::string coverage_text(const std::vector<const CaseInfo*>& cases) {
   for (const auto& [name, count] : counts) line(name, count);
   const Count total = sum;
   line("together", total);
-  text += fmt::format("\nconfirmed in the text at that place {}, read earlier {}, from memory {}\n"
-                      "of documents whose contents could not be read {}\n",
-                      confirmed, read, memory, unchecked);
+  text += fmt::format(
+      "\nconfirmed in the text at that place {}, read earlier {}, from memory {}\n"
+      "of documents whose contents could not be read {}\n",
+      confirmed, read, memory, unchecked);
   return text;
 }
 

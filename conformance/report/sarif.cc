@@ -64,9 +64,9 @@ Json result_json(const CaseResult& result, const ReportFacts& facts, std::size_t
   // A product has no source here: what there is to look at is the traffic, or else the results.
   const std::string file = result.capture.empty() ? "results.json" : uri_of(result.capture);
   const std::string name = fmt::format("{}/{}/{}/{}", info.suite(), name_of(info.role), result.transport, name_in_lane(result));
-  json["locations"] = Json::array(
-      {{{"physicalLocation", {{"artifactLocation", {{"uri", file}, {"uriBaseId", "REPORT"}}}, {"region", {{"startLine", 1}}}}},
-        {"logicalLocations", Json::array({{{"fullyQualifiedName", name}}})}}});
+  json["locations"] =
+      Json::array({{{"physicalLocation", {{"artifactLocation", {{"uri", file}, {"uriBaseId", "REPORT"}}}, {"region", {{"startLine", 1}}}}},
+                    {"logicalLocations", Json::array({{{"fullyQualifiedName", name}}})}}});
   const std::string signature = result.findings.empty() ? "" : signature_of(result.findings.front());
   json["partialFingerprints"] = {{"case/v1", fmt::format("{}/{}/{}: {}", info.name, result.transport, result.lane, signature)}};
   if (result.disposition == Disposition::waived) {
@@ -103,9 +103,8 @@ std::string sarif_json(const RunResult& run, const ReportFacts& facts) {
   one["invocations"] = Json::array({std::move(invocation)});
   one["results"] = std::move(results);
   one["properties"] = {{"seed", facts.seed}, {"dut", facts.dut}, {"deviations", facts.deviations}, {"digest", digest_text(run.digest)}};
-  const Json json{{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
-                  {"version", "2.1.0"},
-                  {"runs", Json::array({std::move(one)})}};
+  const Json json{
+      {"$schema", "https://json.schemastore.org/sarif-2.1.0.json"}, {"version", "2.1.0"}, {"runs", Json::array({std::move(one)})}};
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -111,9 +111,10 @@ void add_counts(Statement& statement) {
   statement.outcome = fmt::format("{} of {} requirements were decided; {} {} met.", decided, statement.rows.size(),
                                   bad == 0 ? "none" : std::to_string(bad), bad == 1 ? "is not" : "are not");
   if (bad == 0) {
-    statement.outcome = fmt::format("All {} requirements that were decided are met; "
-                                    "{} were waived, {} could not be decided, {} do not apply.",
-                                    counts["pass"], counts["waived"], counts["inconclusive"], counts["skip"]);
+    statement.outcome = fmt::format(
+        "All {} requirements that were decided are met; "
+        "{} were waived, {} could not be decided, {} do not apply.",
+        counts["pass"], counts["waived"], counts["inconclusive"], counts["skip"]);
   }
 }
 
@@ -134,9 +135,8 @@ Result<Statement> make_statement(const std::string& results, const std::string& 
     for (const auto& one : json.at("cases")) {
       add_case(rows, one);
       if (verdict_of(one) == "waived") {
-        statement.waived.push_back({one.at("name").get<std::string>(), one.value("waiver", ""),
-                                    one.value("waiver_owner", ""), one.value("waiver_expires", ""),
-                                    one.value("waiver_link", "")});
+        statement.waived.push_back({one.at("name").get<std::string>(), one.value("waiver", ""), one.value("waiver_owner", ""),
+                                    one.value("waiver_expires", ""), one.value("waiver_link", "")});
       }
     }
     for (auto& [id, row] : rows) statement.rows.push_back(std::move(row));
@@ -157,8 +157,8 @@ Result<std::string> sign_results(const std::string& results, const std::string& 
   const std::unique_ptr<BIO, decltype(&BIO_free)> memory(BIO_new_mem_buf(key_pem.data(), static_cast<int>(key_pem.size())), &BIO_free);
   // Nobody is asked for a passphrase: a key with one is refused.
   const auto nobody = [](char*, int, int, void*) { return 0; };
-  const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(
-      PEM_read_bio_PrivateKey(memory.get(), nullptr, nobody, nullptr), &EVP_PKEY_free);
+  const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(PEM_read_bio_PrivateKey(memory.get(), nullptr, nobody, nullptr),
+                                                                &EVP_PKEY_free);
   if (key == nullptr) return Failure{Problem{"there is no private key without a passphrase in it (PEM)"}};
   const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(), &EVP_MD_CTX_free);
   // Edwards curves bring their own hash.

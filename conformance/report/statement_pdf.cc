@@ -20,9 +20,12 @@ std::string latin(std::string_view text) {
     const auto lead = static_cast<unsigned char>(text[i]);
     const std::size_t size = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
     const bool whole = i + size <= text.size();
-    if (lead < 0x80) out += lead < 0x20 ? ' ' : static_cast<char>(lead);
-    else if (size == 2 && whole && (lead == 0xC2 || lead == 0xC3)) out += static_cast<char>((lead & 3) << 6 | (text[i + 1] & 0x3F));
-    else out += '?';
+    if (lead < 0x80)
+      out += lead < 0x20 ? ' ' : static_cast<char>(lead);
+    else if (size == 2 && whole && (lead == 0xC2 || lead == 0xC3))
+      out += static_cast<char>((lead & 3) << 6 | (text[i + 1] & 0x3F));
+    else
+      out += '?';
     i += size;
   }
   return out;
@@ -103,8 +106,10 @@ class Document {
       word.clear();
     };
     for (const char c : latin(text)) {
-      if (c == ' ') end_word();
-      else word += c;
+      if (c == ' ')
+        end_word();
+      else
+        word += c;
     }
     end_word();
     if (!line.empty() || all.empty()) all.push_back(line);
@@ -176,8 +181,10 @@ Result<std::string> statement_pdf(const Statement& statement) {
   add_facts(document, "Requirements by verdict", statement.counts);
   if (!statement.waived.empty()) document.heading("Waivers", 12);
   for (const Statement::Waived& one : statement.waived) {
-    document.pair(one.name, fmt::format("{}{}{}{}", one.reason, one.owner.empty() ? "" : "; " + one.owner,
-                                        one.expires.empty() ? "" : ", until " + one.expires, one.link.empty() ? "" : ", " + one.link), 180);
+    document.pair(one.name,
+                  fmt::format("{}{}{}{}", one.reason, one.owner.empty() ? "" : "; " + one.owner,
+                              one.expires.empty() ? "" : ", until " + one.expires, one.link.empty() ? "" : ", " + one.link),
+                  180);
   }
   document.heading("Requirements", 12);
   for (const Statement::Row& row : statement.rows) add_row(document, row);

@@ -80,8 +80,7 @@ std::string tap_text(const RunResult& run, const ReportFacts& facts) {
     if (is_red(result) || result.verdict != Verdict::pass) append_details(out, result, facts);
   }
   if (run.stopped) {
-    out += fmt::format("not ok {} - product_stays_up\n  ---\n  message: {}\n  ...\n", ++number,
-                       scalar(run.stopped->text()));
+    out += fmt::format("not ok {} - product_stays_up\n  ---\n  message: {}\n  ...\n", ++number, scalar(run.stopped->text()));
   }
   if (!run.canary_not_run()) {
     out += fmt::format("{} {} - canary_is_caught\n", run.canary_caught ? "ok" : "not ok", ++number);

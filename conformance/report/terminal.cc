@@ -38,8 +38,7 @@ std::string wrapped(const std::string& head, std::string_view text) {
 
 std::string upper(std::string_view word) {
   std::string out(word);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
+  std::transform(out.begin(), out.end(), out.begin(), [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
   return out;
 }
 
@@ -64,8 +63,7 @@ std::string cases_text(const std::vector<const CaseInfo*>& cases) {
   return cases.size() > kNamed ? text + ", ..." : text;
 }
 
-void append_details(std::string& out, const CaseResult& result, const ReportFacts& facts,
-                    const std::string& folder) {
+void append_details(std::string& out, const CaseResult& result, const ReportFacts& facts, const std::string& folder) {
   const Requirement* requirement = find_requirement(result.info->requirement);
   const std::string verdict = upper(result.disposition == Disposition::unexpected_pass ? "unexpected pass" : name_of(result.verdict));
   out += "\n" + wrapped(verdict + "  ", std::string(title_of(*result.info)));
@@ -97,15 +95,13 @@ void append_details(std::string& out, const CaseResult& result, const ReportFact
   out += "  again with   fabricbench replay \\\n" + replay_text(result, facts) + "\n";
 }
 
-bool worth_details(const CaseResult& result) {
-  return is_red(result) || result.verdict == Verdict::inconclusive;
-}
+bool worth_details(const CaseResult& result) { return is_red(result) || result.verdict == Verdict::inconclusive; }
 
 std::string counts_text(const Summary& s, std::size_t cases) {
   std::string text = std::to_string(cases) + (cases == 1 ? " case: " : " cases: ");
   const std::pair<std::size_t, const char*> counts[] = {
-      {s.pass, "passed"},   {s.fail, "failed"},           {s.error, "error"},
-      {s.waived, "waived"}, {s.inconclusive, "inconclusive"}, {s.skip, "skipped"}};
+      {s.pass, "passed"}, {s.fail, "failed"}, {s.error, "error"}, {s.waived, "waived"}, {s.inconclusive, "inconclusive"},
+      {s.skip, "skipped"}};
   bool first = true;
   for (const auto& [count, word] : counts) {
     if (count == 0) continue;
@@ -120,8 +116,7 @@ std::string counts_text(const Summary& s, std::size_t cases) {
 
 }  // namespace
 
-std::string terminal_summary(const RunResult& run, const ReportFacts& facts, const std::string& folder,
-                             bool verbose) {
+std::string terminal_summary(const RunResult& run, const ReportFacts& facts, const std::string& folder, bool verbose) {
   const Summary summary = summarize(run);
   std::string out;
   for (const CaseResult& result : run.cases) {
@@ -149,17 +144,14 @@ std::string terminal_summary(const RunResult& run, const ReportFacts& facts, con
   out += wrapped("", counts_text(summary, run.cases.size()));
   char time[32];
   std::snprintf(time, sizeof time, "%.2f s", facts.duration_s);
-  out += wrapped("", "product " + facts.dut + ", seed " + std::to_string(facts.seed) + ", digest " +
-                         digest_text(run.digest) + ", " + time);
-  const bool unjudged = std::any_of(run.cases.begin(), run.cases.end(), [](const CaseResult& result) {
-    return result.embedded && result.verdict == Verdict::inconclusive;
-  });
+  out += wrapped("", "product " + facts.dut + ", seed " + std::to_string(facts.seed) + ", digest " + digest_text(run.digest) + ", " + time);
+  const bool unjudged = std::any_of(run.cases.begin(), run.cases.end(),
+                                    [](const CaseResult& result) { return result.embedded && result.verdict == Verdict::inconclusive; });
   if (unjudged) out += wrapped("", "inconclusive cases make a run of the embedded product red (exit code 1)");
   if (run.interrupted) {
     out += "interrupted: the cases above are those that were finished\n";
   } else {
-    out += run.canary_caught ? "canary caught\n"
-                             : "canary MISSED: the case that must fail passed; do not rely on these verdicts\n";
+    out += run.canary_caught ? "canary caught\n" : "canary MISSED: the case that must fail passed; do not rely on these verdicts\n";
   }
   return out;
 }
@@ -173,8 +165,7 @@ std::string selftest_summary(const SelftestResult& result) {
     }
     for (const DeviationOutcome& outcome : one.deviations) {
       if (outcome.verdict == Verdict::fail) continue;
-      out += wrapped("MISSED  ", name + " on " + std::string(outcome.deviation->name) + ": " +
-                                     std::string(name_of(outcome.verdict)) +
+      out += wrapped("MISSED  ", name + " on " + std::string(outcome.deviation->name) + ": " + std::string(name_of(outcome.verdict)) +
                                      (outcome.reason.empty() ? "" : " (" + outcome.reason + ")"));
     }
     if (one.deviations.empty()) out += wrapped("WITHOUT DEVIATION  ", name);
@@ -183,18 +174,17 @@ std::string selftest_summary(const SelftestResult& result) {
   for (const std::string& one : result.broken) out += wrapped("BROKEN  ", one);
   if (!out.empty()) out += "\n";
   out += wrapped("", (result.interrupted ? "interrupted: " : "") + std::to_string(result.cases.size()) + " cases, " +
-                         std::to_string(result.deviations) +
-                         " deviations: " + std::to_string(result.caught) + " caught, " +
-                         std::to_string(result.missed) + " missed, " +
-                         std::to_string(result.without_deviation) + " cases without a deviation");
+                         std::to_string(result.deviations) + " deviations: " + std::to_string(result.caught) + " caught, " +
+                         std::to_string(result.missed) + " missed, " + std::to_string(result.without_deviation) +
+                         " cases without a deviation");
   return out;
 }
 
 std::string list_text(const std::vector<const CaseInfo*>& cases) {
   std::string out;
   for (const CaseInfo* info : cases) {
-    out += std::string(info->name) + "\n" + wrapped("    ", std::string(title_of(*info))) + "    " +
-           std::string(name_of(info->role)) + ", " + std::string(info->requirement) + "\n";
+    out += std::string(info->name) + "\n" + wrapped("    ", std::string(title_of(*info))) + "    " + std::string(name_of(info->role)) +
+           ", " + std::string(info->requirement) + "\n";
     std::string names;
     for (const auto* deviation : deviations::deviations_of(info->requirement)) {
       names += (names.empty() ? "" : ", ") + std::string(deviation->name);

@@ -30,16 +30,15 @@ auto pairs_of(std::size_t states, std::size_t events, Next&& next) {
 
 StateMachine controller() {
   using namespace subsystem;
-  return {"Controller", "The life of a controller between CC and CSTS.", "controller.state",
-          pairs_of<ControllerState, ControllerEvent>(
-              7, 7, [](ControllerState s, ControllerEvent e) { return subsystem::next_state(s, e); })};
+  return {
+      "Controller", "The life of a controller between CC and CSTS.", "controller.state",
+      pairs_of<ControllerState, ControllerEvent>(7, 7, [](ControllerState s, ControllerEvent e) { return subsystem::next_state(s, e); })};
 }
 
 StateMachine association() {
   using namespace host;
   return {"Association of the host", "The life of an association as the emulated host leads it.", "host.state",
-          pairs_of<ControllerState, ControllerEvent>(
-              10, 10, [](ControllerState s, ControllerEvent e) { return host::next_state(s, e); })};
+          pairs_of<ControllerState, ControllerEvent>(10, 10, [](ControllerState s, ControllerEvent e) { return host::next_state(s, e); })};
 }
 
 StateMachine connection_manager() {
@@ -68,8 +67,7 @@ StateMachine queue_pair() {
 }
 
 StateMachine tcp_connection() {
-  StateMachine machine{"NVMe/TCP connection", "A connection of the host: TCP, then ICReq and ICResp, then PDUs.",
-                       "nvme-tcp.state", {}};
+  StateMachine machine{"NVMe/TCP connection", "A connection of the host: TCP, then ICReq and ICResp, then PDUs.", "nvme-tcp.state", {}};
   for (const auto& [from, to] : transport::kTcpHostWays) machine.allowed.emplace_back(from, to);
   return machine;
 }

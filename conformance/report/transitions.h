@@ -13,9 +13,9 @@
 namespace fb::conformance {
 
 struct StateMachine {
-  std::string_view name;   ///< "Controller (CC and CSTS)"
-  std::string_view what;   ///< what its states are, in a sentence
-  std::string_view label;  ///< of its events in the trace
+  std::string_view name;                                               ///< "Controller (CC and CSTS)"
+  std::string_view what;                                               ///< what its states are, in a sentence
+  std::string_view label;                                              ///< of its events in the trace
   std::vector<std::pair<std::string_view, std::string_view>> allowed;  ///< from, to; each once
 };
 

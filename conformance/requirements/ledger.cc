@@ -9,8 +9,7 @@ namespace fb::conformance {
 
 const Requirement* find_requirement(std::string_view id) {
   const auto all = ledger();
-  const auto found = std::lower_bound(
-      all.begin(), all.end(), id, [](const Requirement& r, std::string_view key) { return r.id < key; });
+  const auto found = std::lower_bound(all.begin(), all.end(), id, [](const Requirement& r, std::string_view key) { return r.id < key; });
   return found != all.end() && found->id == id ? &*found : nullptr;
 }
 
@@ -63,8 +62,6 @@ std::string citation(const Requirement& requirement) {
   return text;
 }
 
-std::string_view suite_of(std::string_view requirement) {
-  return requirement.substr(0, requirement.find('.'));
-}
+std::string_view suite_of(std::string_view requirement) { return requirement.substr(0, requirement.find('.')); }
 
 }  // namespace fb::conformance

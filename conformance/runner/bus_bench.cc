@@ -70,9 +70,7 @@ bool PlayedDevice::on_message(const SeenMessage& message) {
   if (answer.empty()) return true;
   MctpPacket reply;
   reply.destination = message.source;
-  reply.source = message.destination != mctp::kNullEid && message.destination != mctp::kBroadcastEid
-                     ? message.destination
-                     : raw_.eid();
+  reply.source = message.destination != mctp::kNullEid && message.destination != mctp::kBroadcastEid ? message.destination : raw_.eid();
   reply.owner = false;
   reply.tag = message.tag;
   reply.payload = std::move(answer);

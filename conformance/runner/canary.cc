@@ -75,8 +75,7 @@ const CaseInfo& canary_case(const Product& product) {
 }
 
 bool canary_caught(const CaseResult& result) {
-  return result.verdict == Verdict::fail && !result.findings.empty() &&
-         result.findings.front().what == kSong;
+  return result.verdict == Verdict::fail && !result.findings.empty() && result.findings.front().what == kSong;
 }
 
 }  // namespace fb::conformance

@@ -9,11 +9,8 @@ namespace fb::conformance {
 namespace {
 
 std::vector<const CaseInfo*> sorted(std::vector<const CaseInfo*> cases) {
-  std::sort(cases.begin(), cases.end(),
-            [](const CaseInfo* a, const CaseInfo* b) { return a->name < b->name; });
-  const auto twin = std::adjacent_find(cases.begin(), cases.end(), [](const auto* a, const auto* b) {
-    return a->name == b->name;
-  });
+  std::sort(cases.begin(), cases.end(), [](const CaseInfo* a, const CaseInfo* b) { return a->name < b->name; });
+  const auto twin = std::adjacent_find(cases.begin(), cases.end(), [](const auto* a, const auto* b) { return a->name == b->name; });
   if (twin != cases.end()) {
     const std::string why = "two cases are called " + std::string((*twin)->name);
     assertion_failed("unique names", __FILE__, __LINE__, why.c_str());

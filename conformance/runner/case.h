@@ -56,9 +56,7 @@ struct CaseOptions {
 struct reaches {
   std::vector<std::string_view> marks;
   reaches(std::initializer_list<std::string_view> names) : marks(names) {}
-  void apply(CaseOptions& options) const {
-    options.marks.insert(options.marks.end(), marks.begin(), marks.end());
-  }
+  void apply(CaseOptions& options) const { options.marks.insert(options.marks.end(), marks.begin(), marks.end()); }
 };
 
 /// The case puts bytes on the wire that no dissector should accept.
@@ -206,8 +204,8 @@ constexpr std::optional<std::string_view> transport_named_by(std::string_view re
 class RegisteredCase {
  public:
   template <class... Options>
-  RegisteredCase(std::string_view name, RequirementId requirement, Role role, std::string_view file,
-                 void (*body)(Bench&, Check&), const Options&... options)
+  RegisteredCase(std::string_view name, RequirementId requirement, Role role, std::string_view file, void (*body)(Bench&, Check&),
+                 const Options&... options)
       : info_{name, requirement.text(), role, body, {}, file}, next_(first_) {
     if (manages(role)) info_.options.transports = kMedia;
     if (programs(role)) info_.options.transports = {info_.suite() == "ndk" ? "ndk" : "nd"};
@@ -231,11 +229,10 @@ void run_case_body(Bench& bench, Check& check) {
 }  // namespace fb::conformance
 
 /// CONFORMANCE_CASE(name, "requirement.id", roles::role, options...) { body }
-#define CONFORMANCE_CASE(name, requirement, role_, ...)                                           \
-  static void fb_case_##name(typename ::fb::conformance::BenchOf<role_>::Type& bench,             \
-                             ::fb::conformance::Check& check);                                    \
-  static const ::fb::conformance::RegisteredCase fb_registered_##name(                            \
-      #name, ::fb::conformance::RequirementId{requirement}, role_, __FILE__,                      \
-      &::fb::conformance::run_case_body<role_, &fb_case_##name> __VA_OPT__(, ) __VA_ARGS__);      \
-  static void fb_case_##name([[maybe_unused]] typename ::fb::conformance::BenchOf<role_>::Type& bench, \
+#define CONFORMANCE_CASE(name, requirement, role_, ...)                                                                 \
+  static void fb_case_##name(typename ::fb::conformance::BenchOf<role_>::Type& bench, ::fb::conformance::Check& check); \
+  static const ::fb::conformance::RegisteredCase fb_registered_##name(                                                  \
+      #name, ::fb::conformance::RequirementId{requirement}, role_, __FILE__,                                            \
+      &::fb::conformance::run_case_body<role_, &fb_case_##name> __VA_OPT__(, ) __VA_ARGS__);                            \
+  static void fb_case_##name([[maybe_unused]] typename ::fb::conformance::BenchOf<role_>::Type& bench,                  \
                              [[maybe_unused]] ::fb::conformance::Check& check)

@@ -33,9 +33,7 @@ class CaseMemory {
   }
 
   /// How an address in this memory stands on the wire; another one stands for itself.
-  std::uint64_t on_the_wire(std::uint64_t address) const {
-    return address - start_ < kBytes ? kWire + (address - start_) : address;
-  }
+  std::uint64_t on_the_wire(std::uint64_t address) const { return address - start_ < kBytes ? kWire + (address - start_) : address; }
 
  private:
   static constexpr std::size_t kBytes = std::size_t{16} << 20;

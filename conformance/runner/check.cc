@@ -21,11 +21,9 @@ std::string words_of_bytes(ByteView bytes) {
   return to_hex(bytes.first(kShown)) + "... (" + std::to_string(bytes.size()) + " bytes)";
 }
 
-bool Check::status_is(nvme::Status got, const std::optional<std::string>& missing,
-                      const std::vector<nvme::Status>& legal, std::string_view what) {
-  const bool holds = !missing && std::any_of(legal.begin(), legal.end(), [&](nvme::Status one) {
-    return nvme::same_code(one, got);
-  });
+bool Check::status_is(nvme::Status got, const std::optional<std::string>& missing, const std::vector<nvme::Status>& legal,
+                      std::string_view what) {
+  const bool holds = !missing && std::any_of(legal.begin(), legal.end(), [&](nvme::Status one) { return nvme::same_code(one, got); });
   return record(holds, what, [&] {
     // An entry alone does not say which command it answers; the answers that are legal for it do.
     nvme::Status named = got;
@@ -44,8 +42,7 @@ bool Check::bytes(std::string_view what, ByteView got, ByteView expected) {
     if (got.size() != expected.size()) {
       return Said{{std::to_string(expected.size()) + " bytes"}, std::to_string(got.size()) + " bytes"};
     }
-    const auto at = static_cast<std::size_t>(
-        std::mismatch(got.begin(), got.end(), expected.begin()).first - got.begin());
+    const auto at = static_cast<std::size_t>(std::mismatch(got.begin(), got.end(), expected.begin()).first - got.begin());
     const std::size_t shown = std::min<std::size_t>(16, got.size() - at);
     const std::string where = " at byte " + std::to_string(at);
     return Said{{to_hex(expected.subspan(at, shown)) + where}, to_hex(got.subspan(at, shown)) + where};

@@ -34,7 +34,9 @@ template <class R>
 nvme::Status status_in(const R& reply) {
   if constexpr (std::is_same_v<R, nvme::Status>) {
     return reply;
-  } else if constexpr (requires { { reply.status() } -> std::convertible_to<nvme::Status>; }) {
+  } else if constexpr (requires {
+                         { reply.status() } -> std::convertible_to<nvme::Status>;
+                       }) {
     return reply.status();
   } else {
     return reply.status;
@@ -44,7 +46,10 @@ nvme::Status status_in(const R& reply) {
 /// Why a reply carries no status at all: the connection ended in place of a response.
 template <class R>
 std::optional<std::string> unanswered(const R& reply) {
-  if constexpr (requires { reply.answered(); reply.end->text; }) {
+  if constexpr (requires {
+                  reply.answered();
+                  reply.end->text;
+                }) {
     if (!reply.answered()) return "no response, the connection ended: " + reply.end->text;
   }
   return std::nullopt;
@@ -66,8 +71,7 @@ class Check {
   bool refused(const R& reply, std::string_view what = "status") {
     const nvme::Status got = status_in(reply);
     const auto missing = unanswered(reply);
-    return record(!missing && !got.ok(), what,
-                  [&] { return Said{{"any status but success"}, missing.value_or(words(got))}; });
+    return record(!missing && !got.ok(), what, [&] { return Said{{"any status but success"}, missing.value_or(words(got))}; });
   }
   template <class R>
   bool success(const R& reply, std::string_view what = "status") {
@@ -76,13 +80,11 @@ class Check {
 
   template <class T, class U>
   bool equal(std::string_view what, const T& got, const U& expected) {
-    return record(got == static_cast<T>(expected), what,
-                  [&] { return Said{{words(static_cast<T>(expected))}, words(got)}; });
+    return record(got == static_cast<T>(expected), what, [&] { return Said{{words(static_cast<T>(expected))}, words(got)}; });
   }
   template <class T, class U>
   bool equal(std::string_view what, const T& got, const OneOf<U>& expected) {
-    const bool holds = std::any_of(expected.legal.begin(), expected.legal.end(),
-                                   [&](const U& one) { return got == static_cast<T>(one); });
+    const bool holds = std::any_of(expected.legal.begin(), expected.legal.end(), [&](const U& one) { return got == static_cast<T>(one); });
     return record(holds, what, [&] {
       Said said{{}, words(got)};
       for (const U& one : expected.legal) said.expected.push_back(words(static_cast<T>(one)));
@@ -94,8 +96,7 @@ class Check {
   /// low <= got <= high.
   template <class T>
   bool between(std::string_view what, const T& got, const T& low, const T& high) {
-    return record(low <= got && got <= high, what,
-                  [&] { return Said{{words(low) + " to " + words(high)}, words(got)}; });
+    return record(low <= got && got <= high, what, [&] { return Said{{words(low) + " to " + words(high)}, words(got)}; });
   }
   /// `what` says what must hold ("the queue stays usable"), `seen` what was the case instead.
   bool that(bool condition, std::string_view what, std::string_view seen = "that was not so");
@@ -109,8 +110,7 @@ class Check {
     if (!that(condition, what, seen)) throw LeaveCase{};
   }
   template <class R>
-  void require_status(const R& reply, const OneOf<nvme::Status>& expected,
-                      std::string_view what = "status") {
+  void require_status(const R& reply, const OneOf<nvme::Status>& expected, std::string_view what = "status") {
     if (!status(reply, expected, what)) throw LeaveCase{};
   }
   template <class R>
@@ -150,8 +150,8 @@ class Check {
     }
     return holds;
   }
-  bool status_is(nvme::Status got, const std::optional<std::string>& missing,
-                 const std::vector<nvme::Status>& legal, std::string_view what);
+  bool status_is(nvme::Status got, const std::optional<std::string>& missing, const std::vector<nvme::Status>& legal,
+                 std::string_view what);
   void note_failure(std::string_view what, std::vector<std::string> expected, std::string seen);
 
   Verdict verdict_ = Verdict::none;

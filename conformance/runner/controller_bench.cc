@@ -125,8 +125,7 @@ host::RawQueue& RawAssociation::open_io(std::optional<std::uint16_t> qid, std::u
   host::RawQueue& queue = io_transport(number, entries);
   host::ConnectCommand command = io_connect(number, entries);
   command.sqe.set(fabrics::connect_sqe::cattr, cattr);
-  const host::RawReply reply =
-      needed(queue.send(command).wait(), "Connect of I/O queue " + std::to_string(number));
+  const host::RawReply reply = needed(queue.send(command).wait(), "Connect of I/O queue " + std::to_string(number));
   bench_.authenticate_if_asked(queue, reply);
   bench_.wear(queue);
   return queue;
@@ -144,8 +143,8 @@ ControllerBench::ControllerBench(World& world, const Environment& environment)
     network_ = std::make_unique<EmbeddedNetwork>(world, setup);
     subsystem_hooks_ = environment.deviations->subsystem_hooks();
     soft_hooks_ = environment.deviations->soft_hooks();
-    product_ = std::make_unique<EmbeddedController>(
-        world, ControllerPlace(network_->product, setup.product_address, soft_hooks_.get()), setup, subsystem_hooks_.get());
+    product_ = std::make_unique<EmbeddedController>(world, ControllerPlace(network_->product, setup.product_address, soft_hooks_.get()),
+                                                    setup, subsystem_hooks_.get());
     at_ = around_.second_port ? product_->add_port(kLanePort) : product_->at();
     nqn_ = setup.subsystem.nqn;
     side_ = std::make_unique<EmbeddedHostFabric>(world, network_->bench, device, setup);
@@ -163,8 +162,7 @@ ControllerBench::ControllerBench(World& world, const Environment& environment)
     side_ = std::make_unique<EmbeddedHostFabric>(world, environment.product->local, device, setup);
   }
   local_ = device.address;
-  secured_ = environment.product->embedded ? setup.security == transport::ChannelSecurity::required
-                                           : environment.product->tls;
+  secured_ = environment.product->embedded ? setup.security == transport::ChannelSecurity::required : environment.product->tls;
   if (!environment.case_name.empty()) begin_lane(setup.subsystem.allow_any_host);
 }
 
@@ -210,9 +208,7 @@ CannotArrange ControllerBench::nameless() const {
   return {"the NQN of the subsystem is unknown (add it to the URL after the port: /NQN): " + environment_.product->nameless};
 }
 
-net::StreamHost& ControllerBench::streams() {
-  return secured_ ? side_->tls()->streams_as(kBenchHostNqn, nqn_) : side_->streams();
-}
+net::StreamHost& ControllerBench::streams() { return secured_ ? side_->tls()->streams_as(kBenchHostNqn, nqn_) : side_->streams(); }
 
 auth::TlsPsk ControllerBench::tls_psk(int version) {
   if (side_->tls() == nullptr) throw CannotArrange{"the bench has no TLS keys"};
@@ -255,13 +251,11 @@ host::ConnectCommand ControllerBench::connect_command(const AssociationOptions& 
                         .cntlid = options.cntlid.value_or(ours ? declared.any_cntlid : fabrics::kAnyController),
                         .hostid = options.hostid,
                         .hostnqn = options.hostnqn,
-                        .subnqn = options.subnqn.empty() ? std::string_view(nqn_)
-                                                         : std::string_view(options.subnqn)});
+                        .subnqn = options.subnqn.empty() ? std::string_view(nqn_) : std::string_view(options.subnqn)});
 }
 
 RawAssociation& ControllerBench::associate(const AssociationOptions& options) {
-  host::RawQueue& admin =
-      raw_queue({.entries = options.entries, .hostnqn = options.hostnqn, .subnqn = options.subnqn});
+  host::RawQueue& admin = raw_queue({.entries = options.entries, .hostnqn = options.hostnqn, .subnqn = options.subnqn});
   const host::ConnectCommand command = connect_command(options);
   const host::RawReply reply = needed(admin.send(command).wait(), "Connect");
   const std::uint16_t cntlid = reply.as<fabrics::ConnectReply>().get(fabrics::connect_reply::cntlid);
@@ -277,8 +271,8 @@ RawAssociation& ControllerBench::associate(const AssociationOptions& options) {
 std::string ControllerBench::authenticate(host::RawQueue& queue, bool mutual) {
   if (!authentication_.secret) return "the product demands authentication, and the bench has no secret";
   const auto other = mutual ? authentication_.controller_secret : std::nullopt;
-  auth::HostAuth machine({std::string(kBenchHostNqn), nqn_, *authentication_.secret, other,
-                          authentication_.hashes, authentication_.groups, auth::SecureChannel::none},
+  auth::HostAuth machine({std::string(kBenchHostNqn), nqn_, *authentication_.secret, other, authentication_.hashes, authentication_.groups,
+                          auth::SecureChannel::none},
                          *nonces_);
   std::optional<auth::HostStep> step = machine.begin();
   while (step) {

@@ -35,17 +35,14 @@ class ControllerBench;
 /// An association made by hand: the admin queue after a good Connect, and the I/O queues opened on it.
 class RawAssociation {
  public:
-  RawAssociation(ControllerBench& bench, host::RawQueue& admin, host::ConnectCommand command,
-                 std::uint16_t cntlid)
+  RawAssociation(ControllerBench& bench, host::RawQueue& admin, host::ConnectCommand command, std::uint16_t cntlid)
       : bench_(bench), admin_(admin), command_(std::move(command)), cntlid_(cntlid) {}
 
   host::RawQueue& admin() { return admin_; }
   std::uint16_t cntlid() const { return cntlid_; }
   /// The value of a property that must be readable.
   std::uint64_t property(std::uint32_t offset);
-  host::RawReply set_property(std::uint32_t offset, std::uint64_t value) {
-    return admin_.send(host::property_set(offset, value)).wait();
-  }
+  host::RawReply set_property(std::uint32_t offset, std::uint64_t value) { return admin_.send(host::property_set(offset, value)).wait(); }
   /// CC as a host would write it to enable this controller.
   std::uint32_t enabling_cc();
   /// CC.EN = 1, then waits for CSTS.RDY; within CAP.TO or the case is INCONCLUSIVE.
@@ -80,7 +77,7 @@ struct AssociationOptions {
   std::uint16_t entries = 32;
   std::optional<std::uint32_t> kato_ms = {};  ///< without: as the product is usually connected
   std::uint8_t cattr = 0;
-  std::optional<std::uint16_t> cntlid = {};   ///< without: the product chooses
+  std::optional<std::uint16_t> cntlid = {};  ///< without: the product chooses
   std::string hostnqn = std::string(kBenchHostNqn);
   host::HostId hostid = kBenchHostId;
   std::string subnqn = {};  ///< empty: the product's

@@ -12,8 +12,7 @@ namespace {
 /// For a connection that was left.
 constexpr Duration kGone = Duration::s(5);
 constexpr std::string_view kNeighbourNqn = "nqn.2014-08.org.nvmexpress:uuid:c2a7f0de-41b5-4d6e-9a53-77d1e2b4a9f0";
-constexpr host::HostId kNeighbourId = {0xc2, 0xa7, 0xf0, 0xde, 0x41, 0xb5, 0x4d, 0x6e,
-                                       0x9a, 0x53, 0x77, 0xd1, 0xe2, 0xb4, 0xa9, 0xf0};
+constexpr host::HostId kNeighbourId = {0xc2, 0xa7, 0xf0, 0xde, 0x41, 0xb5, 0x4d, 0x6e, 0x9a, 0x53, 0x77, 0xd1, 0xe2, 0xb4, 0xa9, 0xf0};
 
 }  // namespace
 
@@ -48,8 +47,8 @@ class ControllerBench::Neighbour {
     if (!controller_->live()) return;
     host::Namespace* const space = host_.find(*controller_, bench_.nsid());
     if (sent_ % 3 == 0 || space == nullptr) {
-      controller_->call_admin(host::as_sqe(host::get_features(nvme::FeatureId::number_of_queues)), {},
-                              transport::Direction::none, [](host::AdminReply&) {});
+      controller_->call_admin(host::as_sqe(host::get_features(nvme::FeatureId::number_of_queues)), {}, transport::Direction::none,
+                              [](host::AdminReply&) {});
     } else {
       space->flush();
     }

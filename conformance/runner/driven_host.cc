@@ -38,11 +38,11 @@ json at_place(const Endpoint& at, const std::string& subnqn) {
 
 }  // namespace
 
-DrivenHost::DrivenHost(World& world, const std::string& command, std::string_view transport,
-                       const host::ConnectOptions& connect, Briefing briefing)
+DrivenHost::DrivenHost(World& world, const std::string& command, std::string_view transport, const host::ConnectOptions& connect,
+                       Briefing briefing)
     : DrivenHost(
-          world, [&](DriverListener& listener) { return std::make_unique<DriverProcess>(world, command, listener); }, transport,
-          connect, std::move(briefing)) {}
+          world, [&](DriverListener& listener) { return std::make_unique<DriverProcess>(world, command, listener); }, transport, connect,
+          std::move(briefing)) {}
 
 DrivenHost::DrivenHost(World& world, const Start& start, std::string_view transport, const host::ConnectOptions& connect, Briefing briefing)
     : world_(world), connect_(connect), briefing_(std::move(briefing)), driver_(start(*this)) {
@@ -135,8 +135,7 @@ Op<nvme::Status> DrivenHost::transfer(std::string_view what, json request, std::
       const Bytes data = from_hex(answer->value("data", ""));
       if (data.size() != into->size()) {
         promise->settle(kUntold);
-        return give_up("it has read " + std::to_string(data.size()) + " bytes where " + std::to_string(into->size()) +
-                       " were asked for");
+        return give_up("it has read " + std::to_string(data.size()) + " bytes where " + std::to_string(into->size()) + " were asked for");
       }
       std::copy(data.begin(), data.end(), into->begin());
     }

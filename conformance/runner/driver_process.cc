@@ -21,9 +21,7 @@ constexpr std::size_t kLongestLine = 64u << 20;
 constexpr Duration kLook = Duration::ms(5);
 constexpr int kLooksAfterOutput = 20, kLooksAtTheEnd = 600;
 
-[[noreturn]] void cannot(std::string_view what) {
-  throw UserError(std::string(what) + ": " + std::strerror(errno));
-}
+[[noreturn]] void cannot(std::string_view what) { throw UserError(std::string(what) + ": " + std::strerror(errno)); }
 
 /// What a program begins with: these streams, no other descriptor, signals as usual, a process group of its own.
 class Beginning {

@@ -62,7 +62,7 @@ class DriverProcess final : public Driver, private FdHandler {
   bool reaped_ = false;
   bool had_time_ = false;
   int status_ = 0;
-  int input_ = -1;   // a socket: a program that is gone makes no SIGPIPE of it
+  int input_ = -1;  // a socket: a program that is gone makes no SIGPIPE of it
   int output_ = -1;
   std::string unsent_;
   std::string unread_;

@@ -18,8 +18,7 @@ EmbeddedSetup::EmbeddedSetup() : managed(std::make_unique<ManagedSetup>()) {
 EmbeddedSetup::EmbeddedSetup(EmbeddedSetup&&) noexcept = default;
 EmbeddedSetup::~EmbeddedSetup() = default;
 
-std::unique_ptr<softroce::SoftRoceDevice> open_device(World& world, net::DatagramHost& host,
-                                                      const DeviceOptions& options,
+std::unique_ptr<softroce::SoftRoceDevice> open_device(World& world, net::DatagramHost& host, const DeviceOptions& options,
                                                       const EmbeddedSetup& setup) {
   softroce::SoftRoceOptions device;
   device.name = options.name;
@@ -45,15 +44,15 @@ std::unique_ptr<rdma::Device> open_kernel_device(World& world, const DeviceOptio
 
 }  // namespace
 
-EmbeddedHostFabric::EmbeddedHostFabric(World& world, net::SimHost& host, const DeviceOptions& options,
-                                       const EmbeddedSetup& setup, transport::TransportHooks* hooks)
+EmbeddedHostFabric::EmbeddedHostFabric(World& world, net::SimHost& host, const DeviceOptions& options, const EmbeddedSetup& setup,
+                                       transport::TransportHooks* hooks)
     : streams_(&host) {
   if (setup.transport == "rdma") device_ = std::make_unique<DeviceStack>(world, host, options, setup);
   make(world, options.address, setup, hooks);
 }
 
-EmbeddedHostFabric::EmbeddedHostFabric(World& world, const net::LocalHost& local,
-                                       const DeviceOptions& options, const EmbeddedSetup& setup) {
+EmbeddedHostFabric::EmbeddedHostFabric(World& world, const net::LocalHost& local, const DeviceOptions& options,
+                                       const EmbeddedSetup& setup) {
   if (setup.transport == "rdma" && !options.kernel.empty()) {
     kernel_device_ = open_kernel_device(world, options);
   } else if (setup.transport == "rdma") {
@@ -70,14 +69,12 @@ EmbeddedHostFabric::EmbeddedHostFabric(World& world, const net::LocalHost& local
   make(world, options.address, setup, nullptr);
 }
 
-void EmbeddedHostFabric::make(World& world, const IpAddress& address, const EmbeddedSetup& setup,
-                              transport::TransportHooks* hooks) {
+void EmbeddedHostFabric::make(World& world, const IpAddress& address, const EmbeddedSetup& setup, transport::TransportHooks* hooks) {
   if (setup.transport == "rdma") {
     rdma::Device& device = kernel_device_ != nullptr ? *kernel_device_ : device_->top();
     fabric_ = std::make_unique<transport::RdmaHostFabric>(world, device, hooks);
   } else {
-    auto fabric =
-        std::make_unique<transport::TcpHostFabric>(world, *streams_, address, setup.tcp_host, hooks);
+    auto fabric = std::make_unique<transport::TcpHostFabric>(world, *streams_, address, setup.tcp_host, hooks);
     if (!setup.host_keys.empty() || setup.connect.authentication.secure_channel) {
       keys_ = setup.host_keys;
       transport::TlsSideOptions options{.name = "host.tls", .identity_version = setup.identity_version};
@@ -103,8 +100,8 @@ net::StreamHost& EmbeddedHostFabric::streams() {
 
 namespace {
 
-std::unique_ptr<transport::TlsSide> controller_tls(World& world, net::StreamHost* host, EmbeddedSetup& setup,
-                                        auth::PskStore& keys, subsystem::SubsystemHooks* hooks) {
+std::unique_ptr<transport::TlsSide> controller_tls(World& world, net::StreamHost* host, EmbeddedSetup& setup, auth::PskStore& keys,
+                                                   subsystem::SubsystemHooks* hooks) {
   if (setup.transport != "tcp" || setup.security == transport::ChannelSecurity::none) return nullptr;
   keys = setup.controller_keys;
   transport::TlsSideOptions options{.name = "controller.tls", .security = setup.security};
@@ -122,8 +119,7 @@ subsystem::PortOptions port_at(const IpAddress& address) {
 
 }  // namespace
 
-EmbeddedController::EmbeddedController(World& world, const ControllerPlace& place, EmbeddedSetup& setup,
-                                       subsystem::SubsystemHooks* hooks)
+EmbeddedController::EmbeddedController(World& world, const ControllerPlace& place, EmbeddedSetup& setup, subsystem::SubsystemHooks* hooks)
     : world_(world),
       streams_(place.streams),
       address_(place.device.address),
@@ -132,9 +128,7 @@ EmbeddedController::EmbeddedController(World& world, const ControllerPlace& plac
       target_(world, hooks, setup.discovery) {
   if (tls_ != nullptr) {
     setup.tcp.security = setup.security;
-    setup.subsystem.authentication.on_psk = [side = tls_.get()](const auth::GeneratedPsk& made) {
-      side->keep(made);
-    };
+    setup.subsystem.authentication.on_psk = [side = tls_.get()](const auth::GeneratedPsk& made) { side->keep(made); };
   }
   subsystem_ = &target_.add_subsystem(setup.subsystem);
   for (subsystem::NamespaceOptions& options : setup.namespaces) {
@@ -164,8 +158,7 @@ EmbeddedController::EmbeddedController(World& world, const ControllerPlace& plac
   target_.set_listener(1, *listener_);
 }
 
-std::unique_ptr<transport::ControllerFabric> EmbeddedController::listen(std::uint16_t port,
-                                                                        transport::ControllerAcceptor& acceptor) {
+std::unique_ptr<transport::ControllerFabric> EmbeddedController::listen(std::uint16_t port, transport::ControllerAcceptor& acceptor) {
   transport::ControllerFabricOptions options = fabric_options_;
   options.port = port;
   options.transfer_bytes_max = transport::kLargestTransfer;
@@ -177,8 +170,7 @@ std::unique_ptr<transport::ControllerFabric> EmbeddedController::listen(std::uin
     return listening(transport::RdmaControllerFabric::start(world_, *rdma_, options, acceptor, hooks_));
   }
   net::StreamHost& streams = tls_ != nullptr ? tls_->listening() : *streams_;
-  return listening(
-      transport::TcpControllerFabric::start(world_, streams, address_, options, tcp_options_, acceptor, hooks_));
+  return listening(transport::TcpControllerFabric::start(world_, streams, address_, options, tcp_options_, acceptor, hooks_));
 }
 
 Endpoint EmbeddedController::add_port(std::uint16_t portid) {

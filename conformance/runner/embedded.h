@@ -71,8 +71,7 @@ struct EmbeddedSetup {
 };
 
 inline constexpr std::uint16_t kNvmePort = 4420;
-inline constexpr std::string_view kBenchHostNqn =
-    "nqn.2014-08.org.nvmexpress:uuid:5f0c9e52-7a7c-4be0-9d5e-2f3b8a5d6e01";
+inline constexpr std::string_view kBenchHostNqn = "nqn.2014-08.org.nvmexpress:uuid:5f0c9e52-7a7c-4be0-9d5e-2f3b8a5d6e01";
 inline constexpr host::HostId kBenchHostId = {0x5f, 0x0c, 0x9e, 0x52, 0x7a, 0x7c, 0x4b, 0xe0,
                                               0x9d, 0x5e, 0x2f, 0x3b, 0x8a, 0x5d, 0x6e, 0x01};
 
@@ -99,19 +98,17 @@ class DeviceStack {
 };
 
 /// A soft device; a Problem with its address becomes a UserError.
-std::unique_ptr<softroce::SoftRoceDevice> open_device(World& world, net::DatagramHost& host,
-                                                      const DeviceOptions& options,
+std::unique_ptr<softroce::SoftRoceDevice> open_device(World& world, net::DatagramHost& host, const DeviceOptions& options,
                                                       const EmbeddedSetup& setup);
 
 /// The host side of the setup's transport at one address.
 class EmbeddedHostFabric {
  public:
   /// At a host of the network. Hooks may be null.
-  EmbeddedHostFabric(World& world, net::SimHost& host, const DeviceOptions& options,
-                     const EmbeddedSetup& setup, transport::TransportHooks* hooks = nullptr);
+  EmbeddedHostFabric(World& world, net::SimHost& host, const DeviceOptions& options, const EmbeddedSetup& setup,
+                     transport::TransportHooks* hooks = nullptr);
   /// On this machine, or where `local` says.
-  EmbeddedHostFabric(World& world, const net::LocalHost& local, const DeviceOptions& options,
-                     const EmbeddedSetup& setup);
+  EmbeddedHostFabric(World& world, const net::LocalHost& local, const DeviceOptions& options, const EmbeddedSetup& setup);
 
   transport::HostFabric& fabric() { return *fabric_; }
   /// Over RDMA: the device, whatever is on top of it.
@@ -122,8 +119,7 @@ class EmbeddedHostFabric {
   transport::TlsSide* tls() { return tls_.get(); }
 
  private:
-  void make(World& world, const IpAddress& address, const EmbeddedSetup& setup,
-            transport::TransportHooks* hooks);
+  void make(World& world, const IpAddress& address, const EmbeddedSetup& setup, transport::TransportHooks* hooks);
   std::unique_ptr<net::DatagramHost> machine_;
   std::unique_ptr<net::StreamHost> machine_streams_;
   net::StreamHost* streams_ = nullptr;

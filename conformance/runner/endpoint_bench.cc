@@ -54,23 +54,17 @@ std::optional<std::string> endpoint_buffer(const Declared& declared) {
 }
 std::optional<std::string> auto_pause(const Declared& declared) {
   const EndpointFacts& facts = declared.endpoint;
-  return unless(facts.port_info(facts.port).get(mi::port_info::ciaps),
-                "no command initiated auto pause (CIAPS is clear)");
+  return unless(facts.port_info(facts.port).get(mi::port_info::ciaps), "no command initiated auto pause (CIAPS is clear)");
 }
 std::optional<std::string> asynchronous_events(const Declared& declared) {
   const EndpointFacts& facts = declared.endpoint;
-  return unless(facts.port_info(facts.port).get(mi::port_info::aems),
-                "no asynchronous events (AEMS is clear)");
+  return unless(facts.port_info(facts.port).get(mi::port_info::aems), "no asynchronous events (AEMS is clear)");
 }
 std::optional<std::string> pcie_commands(const Declared& declared) {
   return unless(declared.endpoint.supports({mi::MessageKind::pcie_command, 0}), "no PCIe commands");
 }
-std::optional<std::string> revision_1_2(const Declared& declared) {
-  return needs_revision(declared.endpoint, 1, 2);
-}
-std::optional<std::string> revision_2_0(const Declared& declared) {
-  return needs_revision(declared.endpoint, 2, 0);
-}
+std::optional<std::string> revision_1_2(const Declared& declared) { return needs_revision(declared.endpoint, 1, 2); }
+std::optional<std::string> revision_2_0(const Declared& declared) { return needs_revision(declared.endpoint, 2, 0); }
 std::optional<std::string> status_reporting(const Declared& declared) {
   return unless(declared.endpoint.status_reporting, "no Status Reporting Enhancements (SRE is clear)");
 }
@@ -148,8 +142,8 @@ Bytes admin_message(std::uint16_t cntlid, const nvme::Sqe& sqe, std::uint32_t do
   return bytes_of(made.bytes(), data);
 }
 
-Bytes pcie_message(std::uint16_t cntlid, std::uint8_t opcode, std::uint64_t offset, std::uint16_t length,
-                   std::uint8_t bar, ByteView data, const MiTerms& terms) {
+Bytes pcie_message(std::uint16_t cntlid, std::uint8_t opcode, std::uint64_t offset, std::uint16_t length, std::uint8_t bar, ByteView data,
+                   const MiTerms& terms) {
   auto made = request_of<mi::PcieRequest>(mi::MessageKind::pcie_command, terms);
   made.set(mi::request::opcode, opcode)
       .set(mi::pcie_request::ctlid, cntlid)
@@ -197,9 +191,8 @@ struct EndpointBench::Embedded {
       neighbour = std::make_unique<Neighbour>(world, *segment, setup.transport, *drive, node_options, beside, mi_hooks.get());
     }
     if (!setup.managed->second_endpoint) return;
-    second_node = std::make_unique<mctp::SimpleDevice>(
-        world, segment->attach("product 2", product_address_on(setup.transport, 1)), node_options,
-        mctp::EndpointOptions{.name = "product 2", .eid = kSecondEndpointEid});
+    second_node = std::make_unique<mctp::SimpleDevice>(world, segment->attach("product 2", product_address_on(setup.transport, 1)),
+                                                       node_options, mctp::EndpointOptions{.name = "product 2", .eid = kSecondEndpointEid});
     mi::EndpointOptions other = endpoint;
     other.port = other_port(endpoint.port);
     second = std::make_unique<mi::Endpoint>(world, drive->device(), second_node->endpoint(), other, mi_hooks.get());
@@ -208,9 +201,8 @@ struct EndpointBench::Embedded {
   void put_on_second_bus(World& world, const EmbeddedSetup& setup) {
     second_segment = make_segment(world, setup);
     second_bench_binding = &second_segment->attach("second owner", bench_address_on(setup.transport), true);
-    second_end = std::make_unique<mctp::Endpoint>(
-        world, second_segment->attach("product, second bus", product_address_on(setup.transport)),
-        mctp::EndpointOptions{.name = "product, second bus"});
+    second_end = std::make_unique<mctp::Endpoint>(world, second_segment->attach("product, second bus", product_address_on(setup.transport)),
+                                                  mctp::EndpointOptions{.name = "product, second bus"});
     second_end->set_hooks(mctp_hooks.get());
     second_control = std::make_unique<mctp::Control>(*second_end, node->device());
   }
@@ -255,11 +247,8 @@ EndpointBench::EndpointBench(World& world, const Environment& environment) : Ben
     auto opened = mctp::SerialFd::open(world, product.path, {.unit_max = mctp::serial::kUnitMax});
     if (!opened) throw UserError(opened.error().text);
     real_->line = std::move(opened).value();
-    real_->line->set_tap([this](ByteView bytes) {
-      frames_.push_back({this->world().now(), {}, Bytes(bytes.begin(), bytes.end())});
-    });
-    raw_ = std::make_unique<RawMctp>(world, *real_->line, kBenchEid,
-                                     [this](Bytes frame) { real_->line->send_frame(std::move(frame)); });
+    real_->line->set_tap([this](ByteView bytes) { frames_.push_back({this->world().now(), {}, Bytes(bytes.begin(), bytes.end())}); });
+    raw_ = std::make_unique<RawMctp>(world, *real_->line, kBenchEid, [this](Bytes frame) { real_->line->send_frame(std::move(frame)); });
   } else {
     EmbeddedSetup setup = environment.setup();
     const bool assigned = setup.managed->assigned;
@@ -333,9 +322,8 @@ RawMctp& EndpointBench::another_peer() {
   BENCH_ASSERT(embedded_ != nullptr && medium() != "serial", "a second controller is arranged{} over_buses");
   if (other_raw_ == nullptr) {
     mctp::Binding& binding = embedded_->segment->attach("bench 2", bench_address_on(medium(), 1));
-    other_raw_ = std::make_unique<RawMctp>(world(), binding, kOtherBenchEid, [this, &binding](Bytes frame) {
-      send_frame_on(*embedded_->segment, binding, std::move(frame));
-    });
+    other_raw_ = std::make_unique<RawMctp>(
+        world(), binding, kOtherBenchEid, [this, &binding](Bytes frame) { send_frame_on(*embedded_->segment, binding, std::move(frame)); });
     other_raw_->set_product(eid_, address());
     if (environment_.around().near_wrap) other_raw_->begin_near_wrap();
   }
@@ -376,8 +364,8 @@ void EndpointBench::assign(std::optional<mctp::Eid> wanted) {
   const mctp::Eid eid = wanted.value_or(usual_eid());
   if (medium() == kKernelTransport) return;  // the kernel's own business
   raw_->set_product(mctp::kNullEid, address());
-  const ControlAnswer answer = control(
-      Command::set_endpoint_id, {static_cast<std::uint8_t>(mctp::control::SetOperation::force), eid}, {.instance = 30});
+  const ControlAnswer answer =
+      control(Command::set_endpoint_id, {static_cast<std::uint8_t>(mctp::control::SetOperation::force), eid}, {.instance = 30});
   if (!answer.ok() || answer.data().size() < 2) {
     throw CannotArrange{"the endpoint does not take an EID: " + answer.describe()};
   }
@@ -448,8 +436,8 @@ MiAnswer EndpointBench::answer(const MiTerms& terms) {
     const bool good = mi::mic_ok(message->body);
     Bytes body = message->body;
     if (good) body.resize(body.size() - mi::kMicSize);
-    const bool more = good && body.size() >= mi::kResponseMin &&
-                      View<mi::AnyResponse>{body}.get(mi::response::status) == mi::Status::more_processing;
+    const bool more =
+        good && body.size() >= mi::kResponseMin && View<mi::AnyResponse>{body}.get(mi::response::status) == mi::Status::more_processing;
     if (more) {
       const std::uint16_t units = View<mi::MoreProcessing>{body}.get(mi::response::mprt);
       end = world().now() + terms.within + Duration::ms(100) * units;
@@ -468,23 +456,21 @@ MiAnswer EndpointBench::answer(const MiTerms& terms) {
   return answer;
 }
 
-MiAnswer EndpointBench::command(mi::Opcode opcode, std::uint32_t nmd0, std::uint32_t nmd1, ByteView data,
-                                const MiTerms& terms) {
+MiAnswer EndpointBench::command(mi::Opcode opcode, std::uint32_t nmd0, std::uint32_t nmd1, ByteView data, const MiTerms& terms) {
   return request(mi_message(static_cast<std::uint8_t>(opcode), nmd0, nmd1, data, terms), terms);
 }
 
-MiAnswer EndpointBench::admin(std::uint16_t cntlid, const nvme::Sqe& sqe, std::uint32_t dofst, std::uint32_t dlen,
-                              ByteView data, const MiTerms& terms) {
+MiAnswer EndpointBench::admin(std::uint16_t cntlid, const nvme::Sqe& sqe, std::uint32_t dofst, std::uint32_t dlen, ByteView data,
+                              const MiTerms& terms) {
   return request(admin_message(cntlid, sqe, dofst, dlen, data, terms), terms);
 }
 
-MiAnswer EndpointBench::pcie(std::uint16_t cntlid, mi::PcieOpcode opcode, std::uint64_t offset, std::uint16_t length,
-                             std::uint8_t bar, ByteView data, const MiTerms& terms) {
+MiAnswer EndpointBench::pcie(std::uint16_t cntlid, mi::PcieOpcode opcode, std::uint64_t offset, std::uint16_t length, std::uint8_t bar,
+                             ByteView data, const MiTerms& terms) {
   return request(pcie_message(cntlid, static_cast<std::uint8_t>(opcode), offset, length, bar, data, terms), terms);
 }
 
-MiAnswer EndpointBench::primitive(mi::Primitive primitive, unsigned slot, std::uint16_t parameter, std::uint8_t tag,
-                                  const MiTerms& terms) {
+MiAnswer EndpointBench::primitive(mi::Primitive primitive, unsigned slot, std::uint16_t parameter, std::uint8_t tag, const MiTerms& terms) {
   return request(primitive_message(static_cast<std::uint8_t>(primitive), slot, parameter, tag), terms);
 }
 
@@ -505,8 +491,7 @@ bool EndpointBench::silent(Duration span) {
 std::optional<Bytes> EndpointBench::smbus_read(std::uint8_t address, ByteView write, std::size_t count) {
   BENCH_ASSERT(embedded_ != nullptr && medium() == "smbus", "plain slaves are read over_smbus");
   if (beside_ == nullptr) {
-    beside_ = static_cast<mctp::SmbusPort*>(
-        &embedded_->segment->attach("bench beside MCTP", bench_address_on(medium(), kBesideMctp)));
+    beside_ = static_cast<mctp::SmbusPort*>(&embedded_->segment->attach("bench beside MCTP", bench_address_on(medium(), kBesideMctp)));
   }
   bool done = false;
   std::optional<Bytes> read;
@@ -524,8 +509,8 @@ namespace {
 
 void read_ports(EndpointBench& bench, EndpointFacts& facts, std::size_t count) {
   for (std::uint32_t port = 0; port < count; ++port) {
-    const MiAnswer info = bench.command(
-        mi::Opcode::read_data_structure, port << 16 | static_cast<std::uint32_t>(mi::DataType::port_information) << 24);
+    const MiAnswer info =
+        bench.command(mi::Opcode::read_data_structure, port << 16 | static_cast<std::uint32_t>(mi::DataType::port_information) << 24);
     Bytes bytes(info.data().begin(), info.data().end());
     bytes.resize(mi::PortInfo::size);
     facts.ports.push_back(std::move(bytes));

@@ -84,20 +84,17 @@ struct MiTerms {
 /// says: status Internal Error, no data.
 struct MiAnswer {
   std::optional<SeenMessage> message;
-  Bytes body;                      ///< from the header on, without its check
+  Bytes body;  ///< from the header on, without its check
   bool mic_good = false;
-  std::vector<SeenMessage> more;   ///< More Processing Required, as they came
+  std::vector<SeenMessage> more;  ///< More Processing Required, as they came
   Instant sent;
 
   bool answered() const { return message.has_value(); }
   mi::Status status() const {
-    return body.size() >= mi::kResponseMin ? View<mi::AnyResponse>{body}.get(mi::response::status)
-                                           : mi::Status::internal_error;
+    return body.size() >= mi::kResponseMin ? View<mi::AnyResponse>{body}.get(mi::response::status) : mi::Status::internal_error;
   }
   bool ok() const { return answered() && mic_good && body.size() >= mi::kResponseMin && status() == mi::Status::success; }
-  std::uint32_t nmresp() const {
-    return body.size() >= mi::kResponseMin ? View<mi::MiResponse>{body}.get(mi::response::nmresp) : 0;
-  }
+  std::uint32_t nmresp() const { return body.size() >= mi::kResponseMin ? View<mi::MiResponse>{body}.get(mi::response::nmresp) : 0; }
   mi::ParameterError error_at() const {
     if (body.size() < mi::kResponseMin) return {};
     const View<mi::ErrorResponse> view{body};
@@ -107,9 +104,7 @@ struct MiAnswer {
   ByteView data() const { return tail(mi::kResponseMin); }
   /// Of primitives.
   std::uint8_t primitive_tag() const { return body.size() >= 8 ? body[5] : std::uint8_t{0}; }
-  std::uint16_t cpsr() const {
-    return body.size() >= 8 ? load_le<std::uint16_t>(body.data() + 6) : std::uint16_t{0};
-  }
+  std::uint16_t cpsr() const { return body.size() >= 8 ? load_le<std::uint16_t>(body.data() + 6) : std::uint16_t{0}; }
   /// Of Admin commands.
   ByteView admin_data() const { return tail(mi::AdminResponse::size); }
   nvme::Status nvme_status() const {
@@ -128,9 +123,7 @@ struct MiAnswer {
   std::string describe() const;
 
  private:
-  ByteView tail(std::size_t from) const {
-    return body.size() <= from ? ByteView{} : ByteView{body}.subspan(from);
-  }
+  ByteView tail(std::size_t from) const { return body.size() <= from ? ByteView{} : ByteView{body}.subspan(from); }
 };
 
 struct ControlTerms {
@@ -209,8 +202,7 @@ class EndpointBench final : public Bench, private mctp::FrameFilter {
   /// INCONCLUSIVE where a kernel does not let it through: cases without packets say needs(control_messages).
   ControlAnswer control(mctp::control::Command command, Bytes data = {}, const ControlTerms& terms = {});
   /// The same, said by somebody else on the product's media.
-  ControlAnswer control_from(MctpPeer& peer, mctp::control::Command command, Bytes data = {},
-                             const ControlTerms& terms = {});
+  ControlAnswer control_from(MctpPeer& peer, mctp::control::Command command, Bytes data = {}, const ControlTerms& terms = {});
 
   // ---- NVMe-MI ----
 
@@ -220,12 +212,11 @@ class EndpointBench final : public Bench, private mctp::FrameFilter {
   void say(Bytes body, const MiTerms& terms = {});
   /// The next answer to a request that was said with these terms.
   MiAnswer answer(const MiTerms& terms = {});
-  MiAnswer command(mi::Opcode opcode, std::uint32_t nmd0 = 0, std::uint32_t nmd1 = 0, ByteView data = {},
-                   const MiTerms& terms = {});
-  MiAnswer admin(std::uint16_t cntlid, const nvme::Sqe& sqe, std::uint32_t dofst, std::uint32_t dlen,
-                 ByteView data = {}, const MiTerms& terms = {});
-  MiAnswer pcie(std::uint16_t cntlid, mi::PcieOpcode opcode, std::uint64_t offset, std::uint16_t length,
-                std::uint8_t bar = 0, ByteView data = {}, const MiTerms& terms = {});
+  MiAnswer command(mi::Opcode opcode, std::uint32_t nmd0 = 0, std::uint32_t nmd1 = 0, ByteView data = {}, const MiTerms& terms = {});
+  MiAnswer admin(std::uint16_t cntlid, const nvme::Sqe& sqe, std::uint32_t dofst, std::uint32_t dlen, ByteView data = {},
+                 const MiTerms& terms = {});
+  MiAnswer pcie(std::uint16_t cntlid, mi::PcieOpcode opcode, std::uint64_t offset, std::uint16_t length, std::uint8_t bar = 0,
+                ByteView data = {}, const MiTerms& terms = {});
   MiAnswer primitive(mi::Primitive primitive, unsigned slot = 0, std::uint16_t parameter = 0, std::uint8_t tag = 0x5A,
                      const MiTerms& terms = {.tag = 7});
   /// Get State of a slot. INCONCLUSIVE when the product does not say.
@@ -267,12 +258,11 @@ class EndpointBench final : public Bench, private mctp::FrameFilter {
 };
 
 /// An MI request from its header on, without its check.
-Bytes mi_message(std::uint8_t opcode, std::uint32_t nmd0 = 0, std::uint32_t nmd1 = 0, ByteView data = {},
-                 const MiTerms& terms = {});
-Bytes admin_message(std::uint16_t cntlid, const nvme::Sqe& sqe, std::uint32_t dofst, std::uint32_t dlen,
-                    ByteView data = {}, const MiTerms& terms = {});
-Bytes pcie_message(std::uint16_t cntlid, std::uint8_t opcode, std::uint64_t offset, std::uint16_t length,
-                   std::uint8_t bar = 0, ByteView data = {}, const MiTerms& terms = {});
+Bytes mi_message(std::uint8_t opcode, std::uint32_t nmd0 = 0, std::uint32_t nmd1 = 0, ByteView data = {}, const MiTerms& terms = {});
+Bytes admin_message(std::uint16_t cntlid, const nvme::Sqe& sqe, std::uint32_t dofst, std::uint32_t dlen, ByteView data = {},
+                    const MiTerms& terms = {});
+Bytes pcie_message(std::uint16_t cntlid, std::uint8_t opcode, std::uint64_t offset, std::uint16_t length, std::uint8_t bar = 0,
+                   ByteView data = {}, const MiTerms& terms = {});
 Bytes primitive_message(std::uint8_t opcode, unsigned slot = 0, std::uint16_t parameter = 0, std::uint8_t tag = 0x5A);
 
 }  // namespace fb::conformance

@@ -66,8 +66,8 @@ Declared explore(World& world, const Environment& around) {
   return found;
 }
 
-const Declared& DeclarationCache::of(const Product& product, void (*arrange)(EmbeddedSetup&),
-                                     std::string_view transport, const Lane* lane) {
+const Declared& DeclarationCache::of(const Product& product, void (*arrange)(EmbeddedSetup&), std::string_view transport,
+                                     const Lane* lane) {
   if (!product.embedded) arrange = nullptr;  // a real one is as it is, and asking it again takes what a case holds
   if (lane != nullptr && !lane->redeclares()) lane = nullptr;
   const std::pair key(reinterpret_cast<std::uintptr_t>(arrange),
@@ -128,17 +128,18 @@ Result<std::string> discover_nqn(const Product& product) {
   try {
     ControllerBench bench(*world, plain.environment);
     host::DiscoveryClient client(bench.host());
-    const auto outcome = client.discover(
-        {.to = bench.at(),
-         .follow_referrals = false,
-         .authentication = bench.authentication(),
-         .tls = product.tls ? host::TlsUse::always : host::TlsUse::never}).wait();
+    const auto outcome = client
+                             .discover({.to = bench.at(),
+                                        .follow_referrals = false,
+                                        .authentication = bench.authentication(),
+                                        .tls = product.tls ? host::TlsUse::always : host::TlsUse::never})
+                             .wait();
     if (!outcome) {
       // Whatever a host that behaves cannot stand need not keep the name from us.
       const std::string by_hand = discover_by_hand(bench);
       if (!by_hand.empty()) return by_hand;
-      return Failure{Problem{product.url + ": " + outcome.error().text +
-                             transport::identity_hint(outcome.error().text, product.identity_version)}};
+      return Failure{
+          Problem{product.url + ": " + outcome.error().text + transport::identity_hint(outcome.error().text, product.identity_version)}};
     }
     bench.finish();
     for (const host::DiscoveredEntry& entry : outcome->entries) {
@@ -172,15 +173,23 @@ std::vector<std::string> meet_host(const Product& product) {
 
 std::unique_ptr<Bench> make_bench(World& world, Role role, const Environment& environment) {
   switch (role) {
-    case Role::controller: return std::make_unique<ControllerBench>(world, environment);
-    case Role::host: return std::make_unique<HostBench>(world, environment);
+    case Role::controller:
+      return std::make_unique<ControllerBench>(world, environment);
+    case Role::host:
+      return std::make_unique<HostBench>(world, environment);
     case Role::requester:
-    case Role::responder: return std::make_unique<RdmaBench>(world, environment);
-    case Role::endpoint: return std::make_unique<EndpointBench>(world, environment);
-    case Role::management_requester: return std::make_unique<ManagementRequesterBench>(world, environment);
-    case Role::bus: return std::make_unique<BusBench>(world, environment);
-    case Role::provider: return std::make_unique<ProviderBench>(world, environment);
-    case Role::consumer: return std::make_unique<ConsumerBench>(world, environment);
+    case Role::responder:
+      return std::make_unique<RdmaBench>(world, environment);
+    case Role::endpoint:
+      return std::make_unique<EndpointBench>(world, environment);
+    case Role::management_requester:
+      return std::make_unique<ManagementRequesterBench>(world, environment);
+    case Role::bus:
+      return std::make_unique<BusBench>(world, environment);
+    case Role::provider:
+      return std::make_unique<ProviderBench>(world, environment);
+    case Role::consumer:
+      return std::make_unique<ConsumerBench>(world, environment);
   }
   throw UserError("there is no such role");
 }

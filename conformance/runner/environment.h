@@ -18,8 +18,7 @@ namespace fb::conformance {
 /// What products declare, found out once: an emulated one for each arrangement and lane. Shared by the threads of a run.
 class DeclarationCache {
  public:
-  const Declared& of(const Product& product, void (*arrange)(EmbeddedSetup&), std::string_view transport,
-                     const Lane* lane = nullptr);
+  const Declared& of(const Product& product, void (*arrange)(EmbeddedSetup&), std::string_view transport, const Lane* lane = nullptr);
   /// Rules that were broken while a real product was asked.
   const std::vector<monitors::Finding>& findings() const { return findings_; }
 
@@ -53,9 +52,7 @@ struct Environment {
   }
   Surroundings around() const { return lane != nullptr ? lane->around : Surroundings{}; }
   /// Of the honest emulated product, or of the real one.
-  const Declared& declared() const {
-    return exploring != nullptr ? *exploring : declarations->of(*product, arrange, transport, lane);
-  }
+  const Declared& declared() const { return exploring != nullptr ? *exploring : declarations->of(*product, arrange, transport, lane); }
 };
 
 /// Connects to the product with a host that behaves and asks what it declares. For a real product

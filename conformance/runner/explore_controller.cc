@@ -87,8 +87,7 @@ void ask_for_queues(ControllerBench& bench, Declared& found) {
   association.admin().disconnect();
 }
 
-void ask_namespaces(const Ask& ask, const Environment& environment, const std::vector<host::NamespaceFacts>& namespaces,
-                    Declared& found) {
+void ask_namespaces(const Ask& ask, const Environment& environment, const std::vector<host::NamespaceFacts>& namespaces, Declared& found) {
   for (const host::NamespaceFacts& facts : namespaces) {
     (facts.zoned() ? found.zoned_namespaces : found.namespaces).push_back(facts);
   }
@@ -114,8 +113,8 @@ void ask_namespaces(const Ask& ask, const Environment& environment, const std::v
 /// What cases are about that some products do without.
 void ask_features_and_temperature(const Ask& ask, Declared& found) {
   using nvme::FeatureId;
-  for (const FeatureId id : {FeatureId::power_management, FeatureId::temperature_threshold, FeatureId::error_recovery,
-                             FeatureId::write_atomicity}) {
+  for (const FeatureId id :
+       {FeatureId::power_management, FeatureId::temperature_threshold, FeatureId::error_recovery, FeatureId::write_atomicity}) {
     if (told(ask, host::get_features(id)).ok) found.features |= 1u << static_cast<unsigned>(id);
   }
   const Told log = told(ask, host::get_log(nvme::LogPage::smart, nvme::SmartLog::size), nvme::SmartLog::size);
@@ -253,8 +252,8 @@ void explore_by_hand(ControllerBench& bench, const Environment& environment, Dec
   if (!identify.answered() || (identify.ok() && all_zero(identify.data))) {
     bench.world().run_for(Duration::ms(500));  // what comes behind the response tells which rule was broken
     // Data does not arrive as the transport has it. That is one fault, and not one of every command that brings data.
-    found.not_ready = "Identify Controller brings no data: " +
-                      (identify.answered() ? std::string("it was answered without any") : identify.end->text);
+    found.not_ready =
+        "Identify Controller brings no data: " + (identify.answered() ? std::string("it was answered without any") : identify.end->text);
     throw CannotArrange{found.not_ready};
   }
   if (!identify.ok()) throw CannotArrange{"Identify Controller answered " + nvme::to_string(identify.status())};

@@ -50,14 +50,14 @@ class EmulatedHost final : public HostUnderTest {
     options.io_queues = request.io_queues;
     options.queue_entries = request.queue_entries;
     options.kato_ms = request.kato_ms;
-    return converted<HostOutcome>(world_, host_.connect(options),
-                                  [](const host::Controller::Outcome& outcome) {
-                                    return outcome ? HostOutcome{true, {}, {}} : outcome_of(outcome.error());
-                                  });
+    return converted<HostOutcome>(world_, host_.connect(options), [](const host::Controller::Outcome& outcome) {
+      return outcome ? HostOutcome{true, {}, {}} : outcome_of(outcome.error());
+    });
   }
   Op<HostOutcome> disconnect() override {
-    return converted<HostOutcome>(world_, host_.shutdown_all(),
-                                  [](bool gone) { return HostOutcome{gone, gone ? "" : "not all are gone", {}}; });
+    return converted<HostOutcome>(world_, host_.shutdown_all(), [](bool gone) {
+      return HostOutcome{gone, gone ? "" : "not all are gone", {}};
+    });
   }
   Op<HostOutcome> discover() override { return discover_as(false); }
   Op<HostOutcome> watch() override { return discover_as(true); }
@@ -65,38 +65,34 @@ class EmulatedHost final : public HostUnderTest {
     discovery_ = std::make_unique<host::DiscoveryClient>(host_);
     auto made = make_op<HostOutcome>(world_, "connecting to what is listed");
     auto promise = std::make_shared<Promise<HostOutcome>>(std::move(made.promise));
-    discovery_->discover({.to = connect_.to, .tls = connect_.tls})
-        .on_settled([this, promise](const host::DiscoveryClient::Outcome& found) {
-          if (!found) return promise->settle(outcome_of(found.error()));
-          for (const host::DiscoveredEntry& entry : found->entries) {
-            if (entry.subtype != fabrics::SubsystemType::nvm || !entry.usable) continue;
-            auto options = host::options_for(host_, entry, connect_);
-            if (!options) return promise->settle(outcome_of(options.error()));
-            host_.connect(options.value())
-                .on_settled([promise](const host::Controller::Outcome& outcome) {
-                  promise->settle(outcome ? HostOutcome{true, {}, {}} : outcome_of(outcome.error()));
-                });
-            return;
-          }
-          promise->settle(HostOutcome{false, "nothing is listed", {}});
+    discovery_->discover({.to = connect_.to, .tls = connect_.tls}).on_settled([this, promise](const host::DiscoveryClient::Outcome& found) {
+      if (!found) return promise->settle(outcome_of(found.error()));
+      for (const host::DiscoveredEntry& entry : found->entries) {
+        if (entry.subtype != fabrics::SubsystemType::nvm || !entry.usable) continue;
+        auto options = host::options_for(host_, entry, connect_);
+        if (!options) return promise->settle(outcome_of(options.error()));
+        host_.connect(options.value()).on_settled([promise](const host::Controller::Outcome& outcome) {
+          promise->settle(outcome ? HostOutcome{true, {}, {}} : outcome_of(outcome.error()));
         });
+        return;
+      }
+      promise->settle(HostOutcome{false, "nothing is listed", {}});
+    });
     return made.op;
   }
   Op<HostOutcome> reset() override {
     const auto controllers = host_.controllers();
     if (controllers.empty()) return settled(HostOutcome{false, "no controller", {}});
-    return converted<HostOutcome>(world_, controllers.front()->reset(),
-                                  [](const Result<void, host::HostError>& result) {
-                                    return result ? HostOutcome{true, {}, {}} : outcome_of(result.error());
-                                  });
+    return converted<HostOutcome>(world_, controllers.front()->reset(), [](const Result<void, host::HostError>& result) {
+      return result ? HostOutcome{true, {}, {}} : outcome_of(result.error());
+    });
   }
   Op<HostOutcome> reauthenticate() override {
     const auto controllers = host_.controllers();
     if (controllers.empty()) return settled(HostOutcome{false, "no controller", {}});
-    return converted<HostOutcome>(world_, controllers.front()->reauthenticate(),
-                                  [](const Result<void, host::HostError>& result) {
-                                    return result ? HostOutcome{true, {}, {}} : outcome_of(result.error());
-                                  });
+    return converted<HostOutcome>(world_, controllers.front()->reauthenticate(), [](const Result<void, host::HostError>& result) {
+      return result ? HostOutcome{true, {}, {}} : outcome_of(result.error());
+    });
   }
   Op<nvme::Status> read(std::uint32_t nsid, std::uint64_t lba, MutableBytes data) override {
     BENCH_ASSERT(keeps(data), "a case lends memory of its own to the host: see HostBench::keep()");
@@ -120,10 +116,9 @@ class EmulatedHost final : public HostUnderTest {
     discovery_ = std::make_unique<host::DiscoveryClient>(host_);
     host::DiscoveryOptions options{.to = connect_.to, .tls = connect_.tls};
     options.persistent = persistent;
-    return converted<HostOutcome>(world_, discovery_->discover(options),
-                                  [](const host::DiscoveryClient::Outcome& outcome) {
-                                    return outcome ? HostOutcome{true, {}, {}} : outcome_of(outcome.error());
-                                  });
+    return converted<HostOutcome>(world_, discovery_->discover(options), [](const host::DiscoveryClient::Outcome& outcome) {
+      return outcome ? HostOutcome{true, {}, {}} : outcome_of(outcome.error());
+    });
   }
 
   template <class T>
@@ -133,9 +128,8 @@ class EmulatedHost final : public HostUnderTest {
     return made.op;
   }
   bool keeps(ByteView data) const {
-    return std::any_of(kept_.rbegin(), kept_.rend(), [&](const Bytes& one) {
-      return data.data() >= one.data() && data.data() + data.size() <= one.data() + one.size();
-    });
+    return std::any_of(kept_.rbegin(), kept_.rend(),
+                       [&](const Bytes& one) { return data.data() >= one.data() && data.data() + data.size() <= one.data() + one.size(); });
   }
   host::Namespace* find(std::uint32_t nsid) {
     for (host::Namespace* space : host_.namespaces()) {
@@ -169,8 +163,7 @@ void HostBench::make_emulated(const Environment& environment, EmbeddedSetup& set
   network_ = std::make_unique<EmbeddedNetwork>(world(), setup);
   streams_ = &network_->bench;
   subsystem::SubsystemHooks* scripted = this;
-  controller_ =
-      std::make_unique<EmbeddedController>(world(), ControllerPlace(network_->bench, setup.bench_address), setup, scripted);
+  controller_ = std::make_unique<EmbeddedController>(world(), ControllerPlace(network_->bench, setup.bench_address), setup, scripted);
   at_ = around_.second_port ? controller_->add_port(kLanePort) : controller_->at();
   connect_.to = at_;
   host_hooks_ = environment.deviations->host_hooks();
@@ -199,8 +192,8 @@ void HostBench::make_driven(const Environment& environment, EmbeddedSetup& setup
     machine_ = or_user_error(net::open_local_host(world(), product.local));
   }
   subsystem::SubsystemHooks* scripted = this;
-  controller_ = std::make_unique<EmbeddedController>(
-      world(), ControllerPlace(machine_.get(), streams_, std::move(device)), setup, scripted);
+  controller_ =
+      std::make_unique<EmbeddedController>(world(), ControllerPlace(machine_.get(), streams_, std::move(device)), setup, scripted);
   at_ = controller_->at();
   connect_.to = at_;
   auto driven = std::make_unique<DrivenHost>(
@@ -358,9 +351,7 @@ void HostBench::data_out(const CommandContext& command, MutableBytes data) {
   if (script.data_out) script.data_out(command, data);
 }
 
-void HostBench::queue_secured(std::uint16_t, std::string_view identity) {
-  identities_.emplace_back(identity);
-}
+void HostBench::queue_secured(std::uint16_t, std::string_view identity) { identities_.emplace_back(identity); }
 
 void HostBench::data_in(const CommandContext& command, MutableBytes data) {
   if (SeenCommand* const one = find_seen(command)) one->data.assign(data.begin(), data.end());

@@ -53,9 +53,7 @@ struct SeenCommand {
   std::uint8_t fctype() const { return opcode() == 0x7F ? sqe.bytes()[4] : 0xFF; }
   std::uint16_t cid() const { return load_le<std::uint16_t>(sqe.bytes().data() + 2); }
   std::uint32_t nsid() const { return load_le<std::uint32_t>(sqe.bytes().data() + 4); }
-  std::uint32_t cdw(unsigned index) const {
-    return load_le<std::uint32_t>(sqe.bytes().data() + 4 * index);
-  }
+  std::uint32_t cdw(unsigned index) const { return load_le<std::uint32_t>(sqe.bytes().data() + 4 * index); }
   template <class L>
   View<L> as() const {
     return sqe.as<L>();

@@ -29,29 +29,21 @@ bool controllers_of_nvme(const CaseInfo& info, std::string_view transport) {
 }
 bool hosts(const CaseInfo& info, std::string_view) { return info.role == Role::host; }
 bool fabrics(const CaseInfo& info, std::string_view) { return info.role == Role::controller || info.role == Role::host; }
-bool namespaces_of_controllers(const CaseInfo& info, std::string_view) {
-  return info.role == Role::controller && info.suite() != "auth";
-}
+bool namespaces_of_controllers(const CaseInfo& info, std::string_view) { return info.role == Role::controller && info.suite() != "auth"; }
 bool endpoints(const CaseInfo& info, std::string_view) { return info.role == Role::endpoint; }
 bool endpoints_and_requesters(const CaseInfo& info, std::string_view) {
   return info.role == Role::endpoint || info.role == Role::management_requester;
 }
 bool bus_owners(const CaseInfo& info, std::string_view) { return info.role == Role::bus; }
 /// A line has two ends.
-bool endpoints_on_buses(const CaseInfo& info, std::string_view transport) {
-  return endpoints(info, transport) && transport != "serial";
-}
+bool endpoints_on_buses(const CaseInfo& info, std::string_view transport) { return endpoints(info, transport) && transport != "serial"; }
 bool nd_providers(const CaseInfo& info, std::string_view transport) { return info.role == Role::provider && transport == "nd"; }
-bool ndk_providers(const CaseInfo& info, std::string_view transport) {
-  return info.role == Role::provider && transport == "ndk";
-}
+bool ndk_providers(const CaseInfo& info, std::string_view transport) { return info.role == Role::provider && transport == "ndk"; }
 bool wrapping(const CaseInfo& info, std::string_view transport) {
   return info.role == Role::controller || info.role == Role::requester || info.role == Role::responder ||
          (info.role == Role::host && transport == "rdma") || programs(info.role);
 }
-bool rdma_devices(const CaseInfo& info, std::string_view) {
-  return info.role == Role::requester || info.role == Role::responder;
-}
+bool rdma_devices(const CaseInfo& info, std::string_view) { return info.role == Role::requester || info.role == Role::responder; }
 /// Whatever has queue pairs of its own.
 bool devices_and_ndk_providers(const CaseInfo& info, std::string_view transport) {
   return rdma_devices(info, transport) || ndk_providers(info, transport);
@@ -111,8 +103,12 @@ void use_streams_and_limits(EmbeddedSetup& setup) {
   setup.subsystem.verify_limit = 7;
   setup.subsystem.write_zeroes_limit = 6;
   for (subsystem::NamespaceOptions& one : setup.namespaces) {
-    one.limits = {.atomic_power_fail = 16, .boundary_power_fail = 64, .optimal_boundary = 256,
-                  .write_granularity = 8, .write_alignment = 8, .optimal_write = 32};
+    one.limits = {.atomic_power_fail = 16,
+                  .boundary_power_fail = 64,
+                  .optimal_boundary = 256,
+                  .write_granularity = 8,
+                  .write_alignment = 8,
+                  .optimal_write = 32};
   }
 }
 void use_endurance_groups(EmbeddedSetup& setup) {
@@ -225,7 +221,11 @@ void use_an_uneven_drive(EmbeddedSetup& setup) {
       {.type = PortType::pcie, .unit_max = 192},
       {.type = PortType::two_wire, .unit_max = 224, .frequency_max = mi::kFrequency1M, .vpd_address = 0xA2, .endpoint_address = 0x3A},
       {.type = PortType::pcie, .unit_max = 128, .link_speeds = 0x07, .link_speed = 3, .link_width = 2},
-      {.type = PortType::two_wire, .unit_max = 96, .frequency_max = mi::kFrequency100k, .vpd_address = 0xA4, .endpoint_address = 0x5C,
+      {.type = PortType::two_wire,
+       .unit_max = 96,
+       .frequency_max = mi::kFrequency100k,
+       .vpd_address = 0xA4,
+       .endpoint_address = 0x5C,
        .basic_management = false},
   };
   drive.device.device_id = 0x2ABC;
@@ -417,32 +417,18 @@ std::vector<Lane> make_lanes() {
                  .text = "The bus is the second of its owner, which has another one",
                  .concerns = bus_owners,
                  .around = {.second_port = true}});
-  all.push_back({.name = "mi-revision-1-1",
-                 .text = "An endpoint of NVMe-MI 1.1",
-                 .concerns = endpoints,
-                 .vary = use_revision_1_1});
-  all.push_back({.name = "mi-revision-1-2",
-                 .text = "An endpoint of NVMe-MI 1.2",
-                 .concerns = endpoints,
-                 .vary = use_revision_1_2});
-  for (const auto& [name, text, answers] : {std::tuple("nd-at-once", "Requests that can end in their call do so",
-                                                       networkdirect::Answers::at_once),
-                                            std::tuple("nd-drawn", "Each request ends in its call or pends, as drawn",
-                                                       networkdirect::Answers::drawn)}) {
-    all.push_back({.name = name,
-                   .text = text,
-                   .concerns = nd_providers,
-                   .around = {.answers = static_cast<std::uint8_t>(answers)}});
+  all.push_back({.name = "mi-revision-1-1", .text = "An endpoint of NVMe-MI 1.1", .concerns = endpoints, .vary = use_revision_1_1});
+  all.push_back({.name = "mi-revision-1-2", .text = "An endpoint of NVMe-MI 1.2", .concerns = endpoints, .vary = use_revision_1_2});
+  for (const auto& [name, text, answers] :
+       {std::tuple("nd-at-once", "Requests that can end in their call do so", networkdirect::Answers::at_once),
+        std::tuple("nd-drawn", "Each request ends in its call or pends, as drawn", networkdirect::Answers::drawn)}) {
+    all.push_back({.name = name, .text = text, .concerns = nd_providers, .around = {.answers = static_cast<std::uint8_t>(answers)}});
   }
-  for (const auto& [name, text, answers] : {std::tuple("ndk-at-once", "Calls that may pend complete immediately", ndk::Answers::at_once),
-                                            std::tuple("ndk-later", "Calls that may pend do; the callback comes later",
-                                                       ndk::Answers::later),
-                                            std::tuple("ndk-drawn", "Calls complete immediately, later or before they return, at random",
-                                                       ndk::Answers::random)}) {
-    all.push_back({.name = name,
-                   .text = text,
-                   .concerns = ndk_providers,
-                   .around = {.answers = static_cast<std::uint8_t>(answers)}});
+  for (const auto& [name, text, answers] :
+       {std::tuple("ndk-at-once", "Calls that may pend complete immediately", ndk::Answers::at_once),
+        std::tuple("ndk-later", "Calls that may pend do; the callback comes later", ndk::Answers::later),
+        std::tuple("ndk-drawn", "Calls complete immediately, later or before they return, at random", ndk::Answers::random)}) {
+    all.push_back({.name = name, .text = text, .concerns = ndk_providers, .around = {.answers = static_cast<std::uint8_t>(answers)}});
   }
   all.push_back({.name = "tls", .text = "Over TLS", .concerns = tcp_without_tls, .vary = use_tls});
   all.push_back({.name = "ipv6", .text = "Over IPv6", .concerns = addressed, .vary = use_ipv6});

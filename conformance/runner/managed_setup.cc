@@ -25,9 +25,7 @@ mctp::PhysicalAddress bench_address_on(std::string_view medium, unsigned further
   return address_on(medium, 0x20, further == 0 ? 0x0000 : 0x7F00, further);
 }
 
-mctp::PhysicalAddress product_address_on(std::string_view medium, unsigned further) {
-  return address_on(medium, 0x3A, 0x0100, further);
-}
+mctp::PhysicalAddress product_address_on(std::string_view medium, unsigned further) { return address_on(medium, 0x3A, 0x0100, further); }
 
 void send_frame_on(mctp::Segment& segment, mctp::Binding& binding, Bytes frame) {
   if (segment.smbus() != nullptr) return static_cast<mctp::SmbusPort&>(binding).send_frame(std::move(frame));

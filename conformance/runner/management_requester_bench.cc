@@ -34,8 +34,7 @@ ManagementRequesterBench::~ManagementRequesterBench() = default;
 RawMctp& ManagementRequesterBench::other_endpoint() {
   BENCH_ASSERT(medium_ != "serial", "a second endpoint is for cases over_buses");
   if (other_endpoint_ == nullptr) {
-    other_endpoint_ = std::make_unique<RawMctp>(
-        world(), segment_->attach("bench 2", product_address_on(medium_, 1)), kOtherPlayedEid);
+    other_endpoint_ = std::make_unique<RawMctp>(world(), segment_->attach("bench 2", product_address_on(medium_, 1)), kOtherPlayedEid);
     other_endpoint_->set_product(kRequesterEid, bench_address_on(medium_));
   }
   return *other_endpoint_;
@@ -78,8 +77,7 @@ Bytes response_start(const SeenMessage& request, mi::Status status, std::uint32_
 
 }  // namespace
 
-Bytes ManagementRequesterBench::response_to(const SeenMessage& request, mi::Status status, ByteView data,
-                                            std::uint32_t nmresp) {
+Bytes ManagementRequesterBench::response_to(const SeenMessage& request, mi::Status status, ByteView data, std::uint32_t nmresp) {
   Bytes body = response_start(request, status, nmresp);
   body.insert(body.end(), data.begin(), data.end());
   return body;

@@ -107,9 +107,7 @@ std::vector<IpAddress> addresses_of(IND2Provider& provider) {
   return found;
 }
 
-bool is_loopback(const IpAddress& address) {
-  return address.is_v4() ? address.bytes()[12] == 127 : to_string(address) == "::1";
-}
+bool is_loopback(const IpAddress& address) { return address.is_v4() ? address.bytes()[12] == 127 : to_string(address) == "::1"; }
 
 /// The one that the user names, twice; or the first and the next that it can reach, or itself.
 std::pair<IpAddress, IpAddress> two_of(const std::vector<IpAddress>& addresses, const IpAddress& named) {
@@ -275,8 +273,7 @@ std::unique_ptr<NdMemory> NdEnd::memory(std::size_t bytes, ULONG flags) {
   for (std::size_t i = 0; i < bytes; ++i) made->bytes[i] = static_cast<std::uint8_t>(i);
   made->region = empty_region();
   NdRequest request;
-  const NdStatus status =
-      bench_.finish(made->region->Register(made->bytes.data(), bytes, flags, &request), request, *made->region);
+  const NdStatus status = bench_.finish(made->region->Register(made->bytes.data(), bytes, flags, &request), request, *made->region);
   arrange(status.code, "IND2MemoryRegion::Register");
   packets();
   return made;
@@ -291,12 +288,12 @@ NdRef<IND2MemoryWindow> NdEnd::window() {
 NdRef<IND2QueuePair> NdEnd::queue_pair(IND2CompletionQueue& queue, const NdQueueTerms& terms) {
   NdRef<IND2QueuePair> made;
   if (terms.shared == nullptr) {
-    arrange(adapter_->CreateQueuePair(IID_IND2QueuePair, &queue, &queue, terms.context, terms.depth, terms.depth, terms.sges,
-                                      terms.sges, terms.inline_bytes, made.out()),
+    arrange(adapter_->CreateQueuePair(IID_IND2QueuePair, &queue, &queue, terms.context, terms.depth, terms.depth, terms.sges, terms.sges,
+                                      terms.inline_bytes, made.out()),
             "CreateQueuePair");
   } else {
-    arrange(adapter_->CreateQueuePairWithSrq(IID_IND2QueuePair, &queue, &queue, terms.shared, terms.context, terms.depth,
-                                             terms.sges, terms.inline_bytes, made.out()),
+    arrange(adapter_->CreateQueuePairWithSrq(IID_IND2QueuePair, &queue, &queue, terms.shared, terms.context, terms.depth, terms.sges,
+                                             terms.inline_bytes, made.out()),
             "CreateQueuePairWithSrq");
   }
   return made;
@@ -372,8 +369,7 @@ std::unique_ptr<NdConnection> NdBench::ask(const NdConnectTerms& terms) {
                                      static_cast<ULONG>(terms.request_data.size()), &made->connecting),
           "IND2Connector::Connect");
   NdRequest request;
-  const NdStatus status =
-      finish(made->listener->GetConnectionRequest(made->b.connector.get(), &request), request, *made->listener);
+  const NdStatus status = finish(made->listener->GetConnectionRequest(made->b.connector.get(), &request), request, *made->listener);
   arrange(status.code, "GetConnectionRequest");
   return made;
 }

@@ -63,7 +63,9 @@ class NdAddress {
   NdAddress() = default;
   explicit NdAddress(const IpAddress& address, std::uint16_t port = 0);
   const struct sockaddr* get() const { return reinterpret_cast<const struct sockaddr*>(&storage_); }
-  struct sockaddr* room() { return reinterpret_cast<struct sockaddr*>(&storage_); }
+  struct sockaddr* room() {
+    return reinterpret_cast<struct sockaddr*>(&storage_);
+  }
   ULONG length() const { return length_; }
   ULONG capacity() const { return sizeof storage_; }
   std::uint16_t port() const;
@@ -113,9 +115,7 @@ class NdBench;
 struct NdMemory {
   MutableBytes bytes;
   NdRef<IND2MemoryRegion> region;
-  ND2_SGE sge(std::size_t offset, ULONG length) {
-    return {bytes.data() + offset, length, region->GetLocalToken()};
-  }
+  ND2_SGE sge(std::size_t offset, ULONG length) { return {bytes.data() + offset, length, region->GetLocalToken()}; }
   UINT64 address(std::size_t offset = 0) const { return reinterpret_cast<std::uintptr_t>(bytes.data()) + offset; }
 };
 

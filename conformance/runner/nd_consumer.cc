@@ -81,8 +81,7 @@ std::unique_ptr<rdma::Device> NdConsumer::make_device() {
   const NdAddress at(product_address_);
   UINT64 id = 0;
   NdRef<IND2Adapter> adapter;
-  if (FAILED(provider_->ResolveAddress(at.get(), at.length(), &id)) ||
-      FAILED(provider_->OpenAdapter(IID_IND2Adapter, id, adapter.out()))) {
+  if (FAILED(provider_->ResolveAddress(at.get(), at.length(), &id)) || FAILED(provider_->OpenAdapter(IID_IND2Adapter, id, adapter.out()))) {
     throw CannotArrange{"the provider opens no adapter"};
   }
   nd::ConsumerOptions options;

@@ -6,8 +6,9 @@ namespace fb::conformance {
 
 std::string_view nd_status_name(HRESULT status) {
   switch (static_cast<std::uint32_t>(status)) {
-#define NAMED(code) \
-  case static_cast<std::uint32_t>(code): return #code
+#define NAMED(code)                      \
+  case static_cast<std::uint32_t>(code): \
+    return #code
     NAMED(ND_SUCCESS);
     NAMED(ND_TIMEOUT);
     NAMED(ND_PENDING);
@@ -54,13 +55,20 @@ std::string_view nd_status_name(HRESULT status) {
     NAMED(ND_DEVICE_REMOVED);
 #undef NAMED
     // Codes of the system that programs find in place of the interface's own.
-    case 0xC0000238: return "STATUS_ADDRESS_ALREADY_ASSOCIATED";
-    case 0xC00000CC: return "STATUS_BAD_NETWORK_NAME";
-    case 0xC000020C: return "STATUS_CONNECTION_DISCONNECTED";
-    case 0xC000003E: return "STATUS_DATA_ERROR";
-    case 0x80004002: return "E_NOINTERFACE";
-    case 0x80004003: return "E_POINTER";
-    default: return {};
+    case 0xC0000238:
+      return "STATUS_ADDRESS_ALREADY_ASSOCIATED";
+    case 0xC00000CC:
+      return "STATUS_BAD_NETWORK_NAME";
+    case 0xC000020C:
+      return "STATUS_CONNECTION_DISCONNECTED";
+    case 0xC000003E:
+      return "STATUS_DATA_ERROR";
+    case 0x80004002:
+      return "E_NOINTERFACE";
+    case 0x80004003:
+      return "E_POINTER";
+    default:
+      return {};
   }
 }
 

@@ -68,8 +68,7 @@ class TwoDevices final : public NdSimulated {
 
 }  // namespace
 
-std::unique_ptr<NdSimulated> make_simulated(World& world, const Environment& environment, const CaseMemory& memory,
-                                            const NdTerms& terms) {
+std::unique_ptr<NdSimulated> make_simulated(World& world, const Environment& environment, const CaseMemory& memory, const NdTerms& terms) {
   return std::make_unique<TwoDevices>(world, environment, memory, terms);
 }
 

@@ -200,9 +200,8 @@ NDK_ADAPTER_INFO NdkEnd::info() {
 
 NDK_PD* NdkEnd::pd() {
   if (pd_ == nullptr) {
-    pd_ = bench_.make<NDK_PD>("NdkCreatePd", [&](auto c, PVOID x, NDK_PD** p) {
-      return adapter_->Dispatch->NdkCreatePd(adapter_, c, x, p);
-    });
+    pd_ =
+        bench_.make<NDK_PD>("NdkCreatePd", [&](auto c, PVOID x, NDK_PD** p) { return adapter_->Dispatch->NdkCreatePd(adapter_, c, x, p); });
   }
   return pd_;
 }
@@ -218,16 +217,14 @@ NdkQueue& NdkEnd::queue(ULONG depth) {
 
 NDK_MR* NdkEnd::region(bool fast) {
   NDK_PD* const domain = pd();
-  return bench_.make<NDK_MR>("NdkCreateMr", [&](auto c, PVOID x, NDK_MR** p) {
-    return domain->Dispatch->NdkCreateMr(domain, fast ? 1 : 0, c, x, p);
-  });
+  return bench_.make<NDK_MR>("NdkCreateMr",
+                             [&](auto c, PVOID x, NDK_MR** p) { return domain->Dispatch->NdkCreateMr(domain, fast ? 1 : 0, c, x, p); });
 }
 
 NDK_MR* NdkEnd::fast_region(ULONG pages, bool remote) {
   NDK_MR* const made = region(true);
-  arrange(bench_.request([&](auto c, PVOID x) {
-    return made->Dispatch->NdkInitializeFastRegisterMr(made, pages, remote ? 1 : 0, c, x);
-  }), "NdkInitializeFastRegisterMr");
+  arrange(bench_.request([&](auto c, PVOID x) { return made->Dispatch->NdkInitializeFastRegisterMr(made, pages, remote ? 1 : 0, c, x); }),
+          "NdkInitializeFastRegisterMr");
   return made;
 }
 
@@ -273,9 +270,8 @@ NdkShared& NdkEnd::shared_receive_queue(ULONG depth, ULONG threshold) {
 }
 
 NDK_CONNECTOR* NdkEnd::connector() {
-  return bench_.make<NDK_CONNECTOR>("NdkCreateConnector", [&](auto c, PVOID x, NDK_CONNECTOR** p) {
-    return adapter_->Dispatch->NdkCreateConnector(adapter_, c, x, p);
-  });
+  return bench_.make<NDK_CONNECTOR>(
+      "NdkCreateConnector", [&](auto c, PVOID x, NDK_CONNECTOR** p) { return adapter_->Dispatch->NdkCreateConnector(adapter_, c, x, p); });
 }
 
 NdkListening& NdkEnd::idle_listener() {
@@ -377,8 +373,8 @@ NdkAnswer& NdkBench::begin_connect(NdkConnection& c, const NdkConnectTerms& term
   NDK_CONNECTOR* const connector = c.a.connector;
   c.connecting = &begin([&](auto done, PVOID x) {
     return connector->Dispatch->NdkConnect(connector, c.a.qp, from.get(), from.length, to.get(), to.length, terms.inbound_a,
-                                           terms.outbound_a, data_of(terms.request_data),
-                                           static_cast<ULONG>(terms.request_data.size()), done, x);
+                                           terms.outbound_a, data_of(terms.request_data), static_cast<ULONG>(terms.request_data.size()),
+                                           done, x);
   });
   return *c.connecting;
 }
@@ -399,9 +395,8 @@ NdkAnswer& NdkBench::begin_accept(NdkConnection& c, const NdkConnectTerms& terms
 
 NdkAnswer& NdkBench::begin_complete(NdkConnection& c) {
   NDK_CONNECTOR* const connector = c.a.connector;
-  c.completing = &begin([&](auto done, PVOID x) {
-    return connector->Dispatch->NdkCompleteConnect(connector, &NdkSide::on_disconnect, &c.a, done, x);
-  });
+  c.completing = &begin(
+      [&](auto done, PVOID x) { return connector->Dispatch->NdkCompleteConnect(connector, &NdkSide::on_disconnect, &c.a, done, x); });
   return *c.completing;
 }
 

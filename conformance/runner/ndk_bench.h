@@ -46,9 +46,7 @@ struct NdkAnswer {
   /// STATUS_PENDING when it has not ended.
   NdkStatus end() const { return said != STATUS_PENDING ? said : status; }
   static VOID on_request(PVOID context, NTSTATUS status) { static_cast<NdkAnswer*>(context)->called(status, nullptr); }
-  static VOID on_create(PVOID context, NTSTATUS status, NDK_OBJECT_HEADER* made) {
-    static_cast<NdkAnswer*>(context)->called(status, made);
-  }
+  static VOID on_create(PVOID context, NTSTATUS status, NDK_OBJECT_HEADER* made) { static_cast<NdkAnswer*>(context)->called(status, made); }
   static VOID on_close(PVOID context) { static_cast<NdkAnswer*>(context)->called(STATUS_SUCCESS, nullptr); }
   void called(NTSTATUS s, NDK_OBJECT_HEADER* made);
 };

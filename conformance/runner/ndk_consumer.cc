@@ -14,9 +14,7 @@ namespace {
 class Points final : public ndk::ConsumerHooks {
  public:
   explicit Points(std::vector<std::string_view> points) : points_(std::move(points)) {}
-  bool departs(std::string_view point) override {
-    return std::ranges::find(points_, point) != points_.end();
-  }
+  bool departs(std::string_view point) override { return std::ranges::find(points_, point) != points_.end(); }
 
  private:
   std::vector<std::string_view> points_;
@@ -34,9 +32,7 @@ class Scarce final : public ndk::ProviderHooks {
   std::uint64_t asked_ = 0;
 };
 
-std::string named(const char* end, unsigned number) {
-  return number == 1 ? end : end + std::to_string(number);
-}
+std::string named(const char* end, unsigned number) { return number == 1 ? end : end + std::to_string(number); }
 
 ndk::ProviderOptions provider_options(const NdkConsumerTerms& terms, ndk::ProviderHooks& hooks) {
   ndk::ProviderOptions made;
@@ -52,18 +48,13 @@ ndk::ProviderOptions provider_options(const NdkConsumerTerms& terms, ndk::Provid
 }  // namespace
 
 struct NdkConsumer::Simulated {
-  Simulated(World& world, const Environment& environment, const NdkConsumerTerms& terms,
-            unsigned number, ndk::verifier::FindingSink& sink)
+  Simulated(World& world, const Environment& environment, const NdkConsumerTerms& terms, unsigned number, ndk::verifier::FindingSink& sink)
       : version(terms.version),
         below(terms.refuses),
         network(world, environment.setup()),
         hooks(environment.deviations->points(deviations::Product::ndk_consumer)),
-        bench(open_device(world, network.bench,
-                          {named("bench", number), environment.setup().bench_address},
-                          environment.setup())),
-        product(open_device(world, network.product,
-                            {named("product", number), environment.setup().product_address},
-                            environment.setup())),
+        bench(open_device(world, network.bench, {named("bench", number), environment.setup().bench_address}, environment.setup())),
+        product(open_device(world, network.product, {named("product", number), environment.setup().product_address}, environment.setup())),
         verifier(kernel, ndk::verifier::VerifierOptions{}, sink),
         provider(world, kernel, *product, provider_options(terms, below)) {}
   NDK_VERSION version;
@@ -76,11 +67,9 @@ struct NdkConsumer::Simulated {
   ndk::Provider provider;
 };
 
-NdkConsumer::NdkConsumer(World& world, const Environment& environment,
-                         const NdkConsumerTerms& terms, unsigned number)
+NdkConsumer::NdkConsumer(World& world, const Environment& environment, const NdkConsumerTerms& terms, unsigned number)
     : ConsumerStage(world, environment),
-      simulated_(std::make_unique<Simulated>(world, environment, terms, number,
-                                             static_cast<ndk::verifier::FindingSink&>(*this))) {
+      simulated_(std::make_unique<Simulated>(world, environment, terms, number, static_cast<ndk::verifier::FindingSink&>(*this))) {
   set_peer(*simulated_->bench);
 }
 
@@ -93,10 +82,8 @@ NdkConsumer::~NdkConsumer() {
 std::unique_ptr<rdma::Device> NdkConsumer::make_device() {
   NDK_ADAPTER* inner = nullptr;
   // The lowest version that the consumer can live with, of the provider's own major one.
-  const NDK_VERSION wanted = {simulated_->version.Major,
-                              simulated_->version.Major == 1 ? USHORT{1} : USHORT{0}};
-  if (simulated_->provider.open(wanted, &inner) != NDIS_STATUS_SUCCESS)
-    throw CannotArrange{"the provider opens no adapter"};
+  const NDK_VERSION wanted = {simulated_->version.Major, simulated_->version.Major == 1 ? USHORT{1} : USHORT{0}};
+  if (simulated_->provider.open(wanted, &inner) != NDIS_STATUS_SUCCESS) throw CannotArrange{"the provider opens no adapter"};
   NDK_ADAPTER& adapter = simulated_->verifier.wrap(*inner);
   open_.push_back(&adapter);
   ndk::ConsumerOptions options;
@@ -108,8 +95,7 @@ std::unique_ptr<rdma::Device> NdkConsumer::make_device() {
 
 void NdkConsumer::close_adapters() {
   for (NDK_ADAPTER* adapter : std::exchange(open_, {})) {
-    simulated_->verifier.close(*adapter,
-                               [this](NDK_ADAPTER& inner) { simulated_->provider.close(&inner); });
+    simulated_->verifier.close(*adapter, [this](NDK_ADAPTER& inner) { simulated_->provider.close(&inner); });
   }
 }
 

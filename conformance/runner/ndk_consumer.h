@@ -17,15 +17,14 @@ struct NdkConsumerTerms {
   std::string_view behaviour = "answers=drawn";  ///< for ndk::parse_behaviour()
   NDK_VERSION version = {2, 1};                  ///< of the provider
   bool notify_inside_arm = false;
-  bool scattered = false;  ///< logical addresses of neighbouring pages are no neighbours
+  bool scattered = false;     ///< logical addresses of neighbouring pages are no neighbours
   std::uint64_t refuses = 0;  ///< the request of this number, from 1, is refused for want of resources
 };
 
 class NdkConsumer final : public ConsumerStage, ndk::verifier::FindingSink {
  public:
   /// `number`: of those of one world. Their devices draw different identifiers.
-  NdkConsumer(World& world, const Environment& environment, const NdkConsumerTerms& terms,
-              unsigned number);
+  NdkConsumer(World& world, const Environment& environment, const NdkConsumerTerms& terms, unsigned number);
   ~NdkConsumer() override;
 
   void end() override;

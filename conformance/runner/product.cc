@@ -92,9 +92,7 @@ Result<FabricUrl> parse_fabric_url(std::string_view text, UrlPort known) {
   return url;
 }
 
-std::string url_text(std::string_view transport, const Endpoint& at) {
-  return std::string(transport) + "://" + to_string(at);
-}
+std::string url_text(std::string_view transport, const Endpoint& at) { return std::string(transport) + "://" + to_string(at); }
 
 namespace {
 
@@ -130,8 +128,9 @@ Result<Product> parse_device(std::string_view url, std::string_view local, Produ
   const auto own = net::parse_local_host(local);
   if (!own) return Failure{Problem{"--local: " + own.error().text}};
   if (!own->own_link()) {
-    return wrong(local, "--local is an address of this machine, which the RDMA device would use itself; "
-                        "packet:INTERFACE,ADDRESS is another host");
+    return wrong(local,
+                 "--local is an address of this machine, which the RDMA device would use itself; "
+                 "packet:INTERFACE,ADDRESS is another host");
   }
   product.local = *own;
   return product;
@@ -200,8 +199,9 @@ Result<Product> parse_product(std::string_view url, std::string_view local) {
     return wrong(local, "--local and the product's address are of different families");
   }
   if (parsed->transport == "rdma" && own->address == parsed->to.address) {
-    return wrong(local, "--local is the product's own address; both sides need UDP port 4791, so each "
-                        "has an address of its own (127.0.0.3 for example)");
+    return wrong(local,
+                 "--local is the product's own address; both sides need UDP port 4791, so each "
+                 "has an address of its own (127.0.0.3 for example)");
   }
   product.transport = parsed->transport;
   product.to = parsed->to;

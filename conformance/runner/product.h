@@ -41,7 +41,7 @@ struct Product {
   bool tls = false;
   auth::PskStore keys = {};
   int identity_version = 1;
-  bool slow = false;          ///< run the cases too that take long in real time
+  bool slow = false;  ///< run the cases too that take long in real time
   /// An RDMA device of this machine, by rdma-core: "rxe0". `local` is then a host of the bench's on a link with it.
   std::string device = {};
   /// A host: its owner's program, which makes it do what cases ask for; `local` is where the bench's subsystem is.
@@ -51,10 +51,10 @@ struct Product {
   bool is_host() const { return !command.empty(); }
   bool able(std::string_view what) const { return std::find(abilities.begin(), abilities.end(), what) != abilities.end(); }
   // Of a management endpoint:
-  std::string path = {};         ///< its serial port
-  std::uint32_t network = 1;     ///< behind a kernel
+  std::string path = {};      ///< its serial port
+  std::uint32_t network = 1;  ///< behind a kernel
   std::uint8_t eid = 9;
-  std::uint64_t nonce = 0;    ///< keeps the device GUIDs of different runs apart
+  std::uint64_t nonce = 0;  ///< keeps the device GUIDs of different runs apart
 };
 
 /// "rdma://ADDRESS:PORT[/NQN]" and "tcp://ADDRESS:PORT[/NQN]".

@@ -36,8 +36,7 @@ Result<KnownDeviation> parse_deviation(const YAML::Node& node, const std::string
   KnownDeviation made;
   for (const auto& entry : node) {
     const std::string key = entry.first.as<std::string>();
-    const auto known = std::find_if(std::begin(kKeys), std::end(kKeys),
-                                    [&](const Key& one) { return key == one.name; });
+    const auto known = std::find_if(std::begin(kKeys), std::end(kKeys), [&](const Key& one) { return key == one.name; });
     if (known == std::end(kKeys)) return wrong(name, entry.first, "a deviation has no '" + key + "'");
     if (!entry.second.IsScalar()) return wrong(name, entry.second, "'" + key + "' is a text");
     made.*(known->field) = entry.second.as<std::string>();
@@ -48,9 +47,8 @@ Result<KnownDeviation> parse_deviation(const YAML::Node& node, const std::string
     }
   }
   const auto ids = ledger();
-  if (std::none_of(ids.begin(), ids.end(), [&](const Requirement& one) {
-        return fnmatch(made.requirement.c_str(), std::string(one.id).c_str(), 0) == 0;
-      })) {
+  if (std::none_of(ids.begin(), ids.end(),
+                   [&](const Requirement& one) { return fnmatch(made.requirement.c_str(), std::string(one.id).c_str(), 0) == 0; })) {
     return wrong(name, node, "no requirement '" + made.requirement + "'");
   }
   if (!made.shows.empty() && made.shows != kSometimes) {

@@ -36,9 +36,7 @@ class Questions {
   std::uint32_t bits(const Field& field) const {
     return declared_.identify().get(field);
   }
-  host::RawReply identify(Cns cns, std::uint32_t nsid = 0) {
-    return admin_.send(host::identify(cns, nsid), nvme::kIdentifySize).wait();
-  }
+  host::RawReply identify(Cns cns, std::uint32_t nsid = 0) { return admin_.send(host::identify(cns, nsid), nvme::kIdentifySize).wait(); }
   static std::vector<std::uint32_t> few_of(const host::RawReply& list) {
     if (!list.ok() || list.data.size() < nvme::kIdentifySize) return {};
     auto ids = nvme::read_namespace_list(list.data);
@@ -69,8 +67,8 @@ class Questions {
     constexpr struct {
       LogPage page;
       std::uint32_t bytes;
-    } kPages[] = {{LogPage::smart, 512},     {LogPage::firmware_slot, 512},     {LogPage::changed_namespaces, 4096},
-                  {LogPage::self_test, 564}, {LogPage::ana, 1024},              {LogPage::reservation_notification, 64},
+    } kPages[] = {{LogPage::smart, 512},          {LogPage::firmware_slot, 512}, {LogPage::changed_namespaces, 4096},
+                  {LogPage::self_test, 564},      {LogPage::ana, 1024},          {LogPage::reservation_notification, 64},
                   {LogPage::sanitize_status, 512}};
     const host::RawReply supported = read(LogPage::supported_pages, nvme::SupportedPages::size);
     if (!supported.ok()) return;
@@ -92,8 +90,8 @@ class Questions {
   }
 
   void ask_feature(FeatureId id, std::uint32_t cdw11, std::uint32_t nsid) {
-    for (const FeatureSelect select : {FeatureSelect::current, FeatureSelect::default_value, FeatureSelect::saved,
-                                       FeatureSelect::capabilities}) {
+    for (const FeatureSelect select :
+         {FeatureSelect::current, FeatureSelect::default_value, FeatureSelect::saved, FeatureSelect::capabilities}) {
       auto command = host::get_features(id, select, cdw11);
       command.set(nvme::sqe::nsid, nsid);
       if (!admin_.send(command).wait().ok()) return;
@@ -102,8 +100,8 @@ class Questions {
 
   void ask_features() {
     // Those whose value is in the completion.
-    constexpr FeatureId kPlain[] = {FeatureId::arbitration,     FeatureId::power_management, FeatureId::temperature_threshold,
-                                    FeatureId::error_recovery,  FeatureId::volatile_write_cache, FeatureId::number_of_queues,
+    constexpr FeatureId kPlain[] = {FeatureId::arbitration,     FeatureId::power_management,          FeatureId::temperature_threshold,
+                                    FeatureId::error_recovery,  FeatureId::volatile_write_cache,      FeatureId::number_of_queues,
                                     FeatureId::write_atomicity, FeatureId::async_event_configuration, FeatureId::sanitize_configuration};
     constexpr FeatureId kOfNamespaces[] = {FeatureId::reservation_notification_mask, FeatureId::reservation_persistence,
                                            FeatureId::namespace_write_protection};

@@ -8,11 +8,9 @@
 namespace fb::conformance {
 
 Bytes to_bytes(const MctpPacket& packet) {
-  Bytes bytes = {static_cast<std::uint8_t>(packet.reserved << 4 | (packet.version & 0x0F)), packet.destination,
-                 packet.source,
-                 static_cast<std::uint8_t>((packet.som ? 0x80 : 0) | (packet.eom ? 0x40 : 0) |
-                                           (packet.sequence & 3) << 4 | (packet.owner ? 0x08 : 0) |
-                                           (packet.tag & 7))};
+  Bytes bytes = {static_cast<std::uint8_t>(packet.reserved << 4 | (packet.version & 0x0F)), packet.destination, packet.source,
+                 static_cast<std::uint8_t>((packet.som ? 0x80 : 0) | (packet.eom ? 0x40 : 0) | (packet.sequence & 3) << 4 |
+                                           (packet.owner ? 0x08 : 0) | (packet.tag & 7))};
   bytes.insert(bytes.end(), packet.payload.begin(), packet.payload.end());
   return bytes;
 }
@@ -50,9 +48,8 @@ std::vector<MctpPacket> cut(ByteView body, const MctpPacket& like, std::size_t u
 }
 
 std::string SeenPacket::describe() const {
-  return fmt::format("packet of {} bytes{}{}, sequence {}, {}tag {}, from EID {} to {}", packet.payload.size(),
-                     packet.som ? ", SOM" : "", packet.eom ? ", EOM" : "", packet.sequence,
-                     packet.owner ? "own " : "", packet.tag, packet.source, packet.destination);
+  return fmt::format("packet of {} bytes{}{}, sequence {}, {}tag {}, from EID {} to {}", packet.payload.size(), packet.som ? ", SOM" : "",
+                     packet.eom ? ", EOM" : "", packet.sequence, packet.owner ? "own " : "", packet.tag, packet.source, packet.destination);
 }
 
 RawMctp::RawMctp(World& world, mctp::Binding& binding, mctp::Eid eid, std::function<void(Bytes)> send_frame)
@@ -137,9 +134,7 @@ std::optional<SeenMessage> RawMctp::next_message(Duration limit) {
   return message;
 }
 
-void RawMctp::fault(const SeenPacket& seen, const std::string& why) {
-  faults_.push_back(seen.describe() + ": " + why);
-}
+void RawMctp::fault(const SeenPacket& seen, const std::string& why) { faults_.push_back(seen.describe() + ": " + why); }
 
 void RawMctp::on_packet(const mctp::PhysicalAddress& from, ByteView packet) {
   if (packet.size() < 5) {

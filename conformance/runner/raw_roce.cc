@@ -29,8 +29,7 @@ std::uint32_t crc32_bitwise(std::uint32_t crc, ByteView bytes) {
   return crc;
 }
 
-Bytes masked_ipv4(const Endpoint& source, const Endpoint& destination, const IpFacts& ip,
-                  std::size_t udp_bytes) {
+Bytes masked_ipv4(const Endpoint& source, const Endpoint& destination, const IpFacts& ip, std::size_t udp_bytes) {
   Bytes header(20, 0);
   header[0] = 0x45;
   header[1] = 0xFF;
@@ -130,12 +129,11 @@ std::optional<RocePacket> parse_roce(ByteView udp_payload) {
   return packet;
 }
 
-std::uint32_t icrc_of(const Endpoint& source, const Endpoint& destination, const IpFacts& ip,
-                      ByteView packet) {
+std::uint32_t icrc_of(const Endpoint& source, const Endpoint& destination, const IpFacts& ip, ByteView packet) {
   const std::size_t udp_bytes = 8 + packet.size() + roce::kIcrcBytes;
   Bytes masked(8, 0xFF);
-  const Bytes header = source.address.is_v4() ? masked_ipv4(source, destination, ip, udp_bytes)
-                                              : masked_ipv6(source, destination, udp_bytes);
+  const Bytes header =
+      source.address.is_v4() ? masked_ipv4(source, destination, ip, udp_bytes) : masked_ipv6(source, destination, udp_bytes);
   masked.insert(masked.end(), header.begin(), header.end());
   Bytes udp(8, 0xFF);
   store_be<std::uint16_t>(&udp[0], source.port);
@@ -147,8 +145,7 @@ std::uint32_t icrc_of(const Endpoint& source, const Endpoint& destination, const
   return ~crc32_bitwise(0xFFFFFFFF, masked);
 }
 
-RocePacket RawConnectionFacts::request(roce::Opcode opcode, std::uint32_t ordinal,
-                                       Bytes payload) const {
+RocePacket RawConnectionFacts::request(roce::Opcode opcode, std::uint32_t ordinal, Bytes payload) const {
   RocePacket packet;
   packet.opcode = opcode;
   packet.qpn = remote_qpn;
@@ -158,8 +155,7 @@ RocePacket RawConnectionFacts::request(roce::Opcode opcode, std::uint32_t ordina
   return packet;
 }
 
-RocePacket RawConnectionFacts::acknowledge(std::uint32_t psn, std::uint32_t msn,
-                                           std::uint8_t syndrome) const {
+RocePacket RawConnectionFacts::acknowledge(std::uint32_t psn, std::uint32_t msn, std::uint8_t syndrome) const {
   RocePacket packet;
   packet.opcode = roce::Opcode::acknowledge;
   packet.qpn = remote_qpn;
@@ -169,8 +165,7 @@ RocePacket RawConnectionFacts::acknowledge(std::uint32_t psn, std::uint32_t msn,
   return packet;
 }
 
-RawRoce::RawRoce(World& world, net::DatagramHost& host, const IpAddress& local,
-                 const IpAddress& peer)
+RawRoce::RawRoce(World& world, net::DatagramHost& host, const IpAddress& local, const IpAddress& peer)
     : world_(world), local_{local, roce::kUdpPort}, peer_{peer, roce::kUdpPort} {
   auto port = host.open(local_);
   if (!port) throw UserError(port.error().text);
@@ -180,9 +175,7 @@ RawRoce::RawRoce(World& world, net::DatagramHost& host, const IpAddress& local,
 
 RawRoce::~RawRoce() { port_->set_receiver(nullptr); }
 
-void RawRoce::send(const RocePacket& packet, const Sending& how) {
-  send_bytes(to_bytes(packet), how);
-}
+void RawRoce::send(const RocePacket& packet, const Sending& how) { send_bytes(to_bytes(packet), how); }
 
 void RawRoce::send_bytes(ByteView packet, const Sending& how) {
   const std::size_t whole = packet.size() + roce::kIcrcBytes;
@@ -270,9 +263,7 @@ void RawRoce::send_mad(const cm::Mad& mad, std::uint32_t qkey) {
   send(packet);
 }
 
-std::optional<cm::Mad> RawRoce::wait_mad(Duration limit) {
-  return mad_within(wait_limit(world_, limit));
-}
+std::optional<cm::Mad> RawRoce::wait_mad(Duration limit) { return mad_within(wait_limit(world_, limit)); }
 
 std::optional<cm::Mad> RawRoce::mad_within(Duration span) {
   port_->flush();
@@ -330,9 +321,7 @@ std::optional<RawConnectionFacts> RawRoce::connect(const RawRequest& request, bo
 
 void RawRoce::send_rtu(const RawConnectionFacts& connection) {
   cm::Mad mad(cm::Attribute::rtu, connection.tid);
-  mad.message<cm::Rtu>()
-      .set(cm::rtu::local_comm_id, connection.local_comm_id)
-      .set(cm::rtu::remote_comm_id, connection.remote_comm_id);
+  mad.message<cm::Rtu>().set(cm::rtu::local_comm_id, connection.local_comm_id).set(cm::rtu::remote_comm_id, connection.remote_comm_id);
   send_mad(mad);
 }
 

@@ -45,9 +45,9 @@ struct RocePacket {
   std::optional<Record<roce::ImmDt>> immediate = {};
   std::optional<Record<roce::Ieth>> ieth = {};
   Bytes payload = {};
-  Instant at = {};              ///< received packets: when
-  bool icrc_good = true;        ///< received packets: by our own computation
-  Bytes pad = {};               ///< received packets: the pad bytes
+  Instant at = {};        ///< received packets: when
+  bool icrc_good = true;  ///< received packets: by our own computation
+  Bytes pad = {};         ///< received packets: the pad bytes
 
   std::uint8_t syndrome() const { return aeth ? aeth->get(roce::aeth::syndrome) : 0xFF; }
   std::uint32_t msn() const { return aeth ? aeth->get(roce::aeth::msn) : 0xFFFFFFFF; }
@@ -60,16 +60,15 @@ Bytes to_bytes(const RocePacket& packet);
 /// Nothing when the bytes (with the ICRC) are too few for their opcode's headers.
 std::optional<RocePacket> parse_roce(ByteView udp_payload);
 /// The ICRC of a packet (BTH to pad) between these end points.
-std::uint32_t icrc_of(const Endpoint& source, const Endpoint& destination, const IpFacts& ip,
-                      ByteView packet);
+std::uint32_t icrc_of(const Endpoint& source, const Endpoint& destination, const IpFacts& ip, ByteView packet);
 
 /// What a REQ says; the defaults are those of a good NVMe host.
 struct RawRequest {
   std::uint16_t port = 4420;
   Bytes private_data = {};
-  std::uint32_t comm_id = 0;   ///< 0: a fresh one
-  std::uint32_t qpn = 0;       ///< 0: a fresh one
-  std::uint32_t psn = 0x10;    ///< the PSN that the other side starts with
+  std::uint32_t comm_id = 0;  ///< 0: a fresh one
+  std::uint32_t qpn = 0;      ///< 0: a fresh one
+  std::uint32_t psn = 0x10;   ///< the PSN that the other side starts with
   std::uint64_t ca_guid = 0x0200000000001234;
   std::uint8_t responder_resources = 16;
   std::uint8_t initiator_depth = 16;
@@ -89,13 +88,12 @@ struct RawConnectionFacts {
   std::uint32_t send_psn = 0;     ///< the PSN of our first request
   std::uint32_t receive_psn = 0;  ///< the PSN of their first request
   std::uint64_t tid = 0;
-  cm::Mad reply;                  ///< the REP (active side) or REQ (passive side) as it came
+  cm::Mad reply;  ///< the REP (active side) or REQ (passive side) as it came
 
   /// A request with PSN send_psn + ordinal and AckReq.
   RocePacket request(roce::Opcode opcode, std::uint32_t ordinal, Bytes payload = {}) const;
   /// An acknowledgement of their PSN.
-  RocePacket acknowledge(std::uint32_t psn, std::uint32_t msn,
-                         std::uint8_t syndrome = roce::kAckSyndrome) const;
+  RocePacket acknowledge(std::uint32_t psn, std::uint32_t msn, std::uint8_t syndrome = roce::kAckSyndrome) const;
 };
 
 class RawRoce final : private net::DatagramReceiver {

@@ -37,14 +37,12 @@ bool SeenPdu::header_digest_good() const {
 bool SeenPdu::data_digest_good() const {
   if (!has(flag::ddgstf)) return true;
   const ByteView covered = data();
-  return !covered.empty() &&
-         load_le<std::uint32_t>(&bytes[bytes.size() - tcp::kDigestBytes]) == tcp::crc32c(covered);
+  return !covered.empty() && load_le<std::uint32_t>(&bytes[bytes.size() - tcp::kDigestBytes]) == tcp::crc32c(covered);
 }
 
 // ---- RawTcp ----
 
-RawTcp::RawTcp(World& world, net::StreamHost& host, const IpAddress& local)
-    : world_(world), host_(host), local_(local) {}
+RawTcp::RawTcp(World& world, net::StreamHost& host, const IpAddress& local) : world_(world), host_(host), local_(local) {}
 
 RawTcp::~RawTcp() = default;
 
@@ -99,9 +97,7 @@ Record<tcp::CapsuleCmd> RawTcp::capsule(ByteView sqe) {
   return header;
 }
 
-void RawTcp::send_command(const nvme::Sqe& sqe, ByteView in_capsule) {
-  send(capsule(sqe.bytes()), in_capsule);
-}
+void RawTcp::send_command(const nvme::Sqe& sqe, ByteView in_capsule) { send(capsule(sqe.bytes()), in_capsule); }
 
 void RawTcp::send_connect(const host::ConnectCommand& command, std::uint16_t cid) {
   nvme::Sqe sqe = host::as_sqe(command.sqe);
@@ -120,8 +116,7 @@ std::optional<nvme::Cqe> RawTcp::completion(std::uint16_t cid, Duration limit) {
     if (pdu->is(PduType::capsule_resp)) {
       const nvme::Cqe cqe{ByteView(pdu->bytes).subspan(tcp::kCommonHeaderBytes)};
       if (cqe.get(nvme::cqe::cid) == cid) return cqe;
-    } else if (pdu->is(PduType::c2h_data) && pdu->has(flag::success) &&
-               pdu->as<tcp::DataPdu>().get(tcp::data_pdu::cccid) == cid) {
+    } else if (pdu->is(PduType::c2h_data) && pdu->has(flag::success) && pdu->as<tcp::DataPdu>().get(tcp::data_pdu::cccid) == cid) {
       nvme::Cqe cqe;
       cqe.set(nvme::cqe::cid, cid);
       return cqe;
@@ -221,35 +216,31 @@ void RawTcp::close() {
 
 std::string text_of(const Fatal& fatal, PduType term_req) {
   const bool by_host = term_req == PduType::h2c_term_req;
-  std::string text = std::string(by_host ? "H2C" : "C2H") + "TermReq FES " +
-                     std::to_string(static_cast<unsigned>(fatal.fes)) + " (" +
+  std::string text = std::string(by_host ? "H2C" : "C2H") + "TermReq FES " + std::to_string(static_cast<unsigned>(fatal.fes)) + " (" +
                      tcp::name_of(fatal.fes, by_host) + ")";
   if (fatal.fei) text += " FEI " + std::to_string(*fatal.fei);
   return text;
 }
 
-void judge_term_req(Check& check, const std::string& what, const SeenPdu& term,
-                    const std::vector<Fatal>& allowed, const std::vector<std::string>& expected) {
+void judge_term_req(Check& check, const std::string& what, const SeenPdu& term, const std::vector<Fatal>& allowed,
+                    const std::vector<std::string>& expected) {
   if (term.bytes.size() < tcp::TermReq::size) return check.fails(what, expected, term.text());
   const auto view = term.as<tcp::TermReq>();
   const Fatal got{view.get(tcp::term_req::fes), view.get(tcp::term_req::fei)};
-  const bool legal = std::any_of(allowed.begin(), allowed.end(), [&](const Fatal& one) {
-    return one.fes == got.fes && (!one.fei || one.fei == got.fei);
-  });
+  const bool legal =
+      std::any_of(allowed.begin(), allowed.end(), [&](const Fatal& one) { return one.fes == got.fes && (!one.fei || one.fei == got.fei); });
   if (!legal) return check.fails(what, expected, text_of(got, static_cast<PduType>(term.type())));
   check.that(true, what);
 }
 
-void expect_fatal(Check& check, RawTcp& raw, std::string_view after, const std::vector<Fatal>& allowed,
-                  ByteView offending) {
+void expect_fatal(Check& check, RawTcp& raw, std::string_view after, const std::vector<Fatal>& allowed, ByteView offending) {
   const std::string what = "answer to " + std::string(after);
   std::vector<std::string> expected;
   for (const Fatal& one : allowed) expected.push_back(text_of(one, PduType::c2h_term_req));
   const auto term = raw.next(PduType::c2h_term_req);
   if (!term) return check.fails(what, expected, raw.closed() ? "connection closed without C2HTermReq" : raw.instead());
   judge_term_req(check, what, *term, allowed, expected);
-  check.that(term->bytes.size() <= tcp::kTermReqMax, "a C2HTermReq has at most 152 bytes",
-             std::to_string(term->bytes.size()) + " bytes");
+  check.that(term->bytes.size() <= tcp::kTermReqMax, "a C2HTermReq has at most 152 bytes", std::to_string(term->bytes.size()) + " bytes");
   if (!offending.empty()) {
     const ByteView copy = ByteView(term->bytes).subspan(tcp::TermReq::size);
     const std::size_t least = std::min<std::size_t>(copy.size(), tcp::kCommonHeaderBytes);

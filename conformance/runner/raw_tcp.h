@@ -132,12 +132,11 @@ struct Fatal {
 std::string text_of(const Fatal& fatal, tcp::PduType term_req);
 
 /// A TermReq says one of `allowed`; `expected` are the words for a failure.
-void judge_term_req(Check& check, const std::string& what, const SeenPdu& term,
-                    const std::vector<Fatal>& allowed, const std::vector<std::string>& expected);
+void judge_term_req(Check& check, const std::string& what, const SeenPdu& term, const std::vector<Fatal>& allowed,
+                    const std::vector<std::string>& expected);
 
 /// The product answers with a C2HTermReq of one of these, sends nothing after it, and the connection
 /// ends. `offending` is the PDU that was wrong: its header must come back in the TermReq.
-void expect_fatal(Check& check, RawTcp& raw, std::string_view after, const std::vector<Fatal>& allowed,
-                  ByteView offending = {});
+void expect_fatal(Check& check, RawTcp& raw, std::string_view after, const std::vector<Fatal>& allowed, ByteView offending = {});
 
 }  // namespace fb::conformance

@@ -88,9 +88,7 @@ Bytes as_words(const std::vector<std::uint16_t>& values) {
   return list.bytes;
 }
 
-AuthHash hash_of(const auth::TlsPsk& psk) {
-  return psk.hash == auth::PskHash::sha_256 ? AuthHash::sha_256 : AuthHash::sha_384;
-}
+AuthHash hash_of(const auth::TlsPsk& psk) { return psk.hash == auth::PskHash::sha_256 ? AuthHash::sha_256 : AuthHash::sha_384; }
 
 Bytes expand_label(AuthHash hash, ByteView secret, std::string_view label, ByteView context) {
   const std::string whole = "tls13 " + std::string(label);
@@ -156,9 +154,15 @@ Bytes hello_extensions(const TlsHello& hello, Rng& random) {
 void read_extension(TlsHello& hello, std::uint16_t type, ByteView body) {
   Reader in(body);
   switch (type) {
-    case kSupportedVersions: hello.versions = words_in(in.take(in.u8())); break;
-    case kGroups: hello.groups = words_in(in.take(in.u16())); break;
-    case kEarlyData: hello.early_data = true; break;
+    case kSupportedVersions:
+      hello.versions = words_in(in.take(in.u8()));
+      break;
+    case kGroups:
+      hello.groups = words_in(in.take(in.u16()));
+      break;
+    case kEarlyData:
+      hello.early_data = true;
+      break;
     case kPskModes: {
       const ByteView modes = in.take(in.u8());
       hello.modes.assign(modes.begin(), modes.end());
@@ -188,7 +192,8 @@ void read_extension(TlsHello& hello, std::uint16_t type, ByteView body) {
       in.good = in.good && list.good && binders.good;
       break;
     }
-    default: return;
+    default:
+      return;
   }
   hello.well_formed = hello.well_formed && in.good;
 }
@@ -280,18 +285,21 @@ Bytes client_hello(const TlsHello& hello, const auth::TlsPsk* psk, Rng& random, 
 std::string TlsAnswer::text() const {
   switch (kind) {
     case Kind::server_hello:
-      return fmt::format("a ServerHello: version {:04X}h, suite {:04X}h, group {:04X}h, {}", version, suite,
-                         group, psk ? "with PSK" : "without PSK");
-    case Kind::alert: return fmt::format("alert {}", alert);
-    case Kind::closed: return "the connection ended";
-    case Kind::other: return "something that is not TLS";
-    case Kind::silence: break;
+      return fmt::format("a ServerHello: version {:04X}h, suite {:04X}h, group {:04X}h, {}", version, suite, group,
+                         psk ? "with PSK" : "without PSK");
+    case Kind::alert:
+      return fmt::format("alert {}", alert);
+    case Kind::closed:
+      return "the connection ended";
+    case Kind::other:
+      return "something that is not TLS";
+    case Kind::silence:
+      break;
   }
   return "nothing, and the connection stays";
 }
 
-RawTls::RawTls(World& world, net::StreamHost& host, const IpAddress& local)
-    : world_(world), host_(host), local_(local) {}
+RawTls::RawTls(World& world, net::StreamHost& host, const IpAddress& local) : world_(world), host_(host), local_(local) {}
 
 RawTls::~RawTls() = default;
 

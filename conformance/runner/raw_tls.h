@@ -58,7 +58,7 @@ struct TlsAnswer {
   std::uint8_t alert = 0;
   std::uint16_t version = 0;
   std::uint16_t suite = 0;
-  std::uint16_t group = 0;     ///< 0: no key share
+  std::uint16_t group = 0;  ///< 0: no key share
   bool psk = false;
   std::string text() const;
   bool refuses() const { return kind == Kind::alert || kind == Kind::closed; }

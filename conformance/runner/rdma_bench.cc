@@ -64,8 +64,7 @@ RdmaBench::Emulated::Emulated(World& world, const Environment& environment)
       device(world, network.product, DeviceOptions{"product", environment.setup().product_address, hooks.get()}, environment.setup()) {}
 
 RdmaBench::Real::Real(World& world, const Product& product)
-    : local(product.local),
-      device(found(verbs::open_device(world, {product.device, address_beside(product.device, local.address)}))) {}
+    : local(product.local), device(found(verbs::open_device(world, {product.device, address_beside(product.device, local.address)}))) {}
 
 RdmaBench::RdmaBench(World& world, const Environment& environment) : Bench(world), near_wrap_(environment.around().near_wrap) {
   const Product& product = *environment.product;
@@ -147,8 +146,8 @@ RcConnection RdmaBench::connect_to_product(const ListenTerms& terms, const RawRe
   return made;
 }
 
-RcConnection RdmaBench::connect_from_product(rdma::ConnectionParameters parameters,
-                                             const RawRoce::RawReply& reply, const QueueTerms& terms) {
+RcConnection RdmaBench::connect_from_product(rdma::ConnectionParameters parameters, const RawRoce::RawReply& reply,
+                                             const QueueTerms& terms) {
   RcConnection made;
   made.queue = &user_->connect({peer_address_, kPlainPort}, parameters, terms);
   const auto req = peer_->wait_mad(cm::Attribute::req, kHandshake);

@@ -62,8 +62,7 @@ class RdmaBench final : public Bench {
   RcConnection connect_to_product(const ListenTerms& terms = {}, const RawRequest& request = {.port = kPlainPort});
   /// Role requester: the product connects, the peer accepts by hand.
   RcConnection connect_from_product(rdma::ConnectionParameters parameters = good_parameters(),
-                                    const RawRoce::RawReply& reply = {.responder_resources = 16},
-                                    const QueueTerms& terms = {});
+                                    const RawRoce::RawReply& reply = {.responder_resources = 16}, const QueueTerms& terms = {});
   static rdma::ConnectionParameters good_parameters() {
     rdma::ConnectionParameters parameters;
     parameters.responder_resources = 16;

@@ -11,8 +11,7 @@ namespace {
 constexpr std::string_view kHead = "fb1";
 
 bool is_plain(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-         c == '_' || c == '-' || c == '/';
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-' || c == '/';
 }
 
 /// Everything that is not plain becomes %XX, so that ':' and ',' separate.
@@ -34,8 +33,7 @@ std::string unescaped(std::string_view text) {
   std::string out;
   for (std::size_t at = 0; at < text.size(); ++at) {
     unsigned value = 0;
-    if (text[at] == '%' && at + 2 < text.size() &&
-        std::from_chars(&text[at + 1], &text[at] + 3, value, 16).ptr == &text[at] + 3) {
+    if (text[at] == '%' && at + 2 < text.size() && std::from_chars(&text[at + 1], &text[at] + 3, value, 16).ptr == &text[at] + 3) {
       out += static_cast<char>(value);
       at += 2;
     } else {
@@ -93,8 +91,7 @@ Result<ReplayToken> parse_replay_token(std::string_view text) {
   for (std::size_t i = 2; i + 1 < parts.size(); ++i) {
     const std::size_t equals = parts[i].find('=');
     const std::string_view key = parts[i].substr(0, equals);
-    const std::string_view value =
-        equals == std::string_view::npos ? std::string_view{} : parts[i].substr(equals + 1);
+    const std::string_view value = equals == std::string_view::npos ? std::string_view{} : parts[i].substr(equals + 1);
     if (key == "v") {
       token.version = unescaped(value);
     } else if (key == "seed") {

@@ -23,16 +23,13 @@ namespace roles {
 using enum Role;
 }  // namespace roles
 
-inline constexpr std::string_view kRoleNames[] = {
-    "controller",           "host", "requester", "responder", "endpoint",
-    "management-requester", "bus",  "provider",  "consumer"};
+inline constexpr std::string_view kRoleNames[] = {"controller",           "host", "requester", "responder", "endpoint",
+                                                  "management-requester", "bus",  "provider",  "consumer"};
 
 constexpr std::string_view name_of(Role role) { return kRoleNames[static_cast<std::size_t>(role)]; }
 
 /// Roles of NVMe-MI and MCTP: what they run over are media, not fabrics.
-constexpr bool manages(Role role) {
-  return role == Role::endpoint || role == Role::management_requester || role == Role::bus;
-}
+constexpr bool manages(Role role) { return role == Role::endpoint || role == Role::management_requester || role == Role::bus; }
 
 /// Roles of NetworkDirect and NDK: what they run over is the programming interface.
 constexpr bool programs(Role role) { return role == Role::provider || role == Role::consumer; }

@@ -88,9 +88,7 @@ bool is_usual(const Environment& environment) {
   return product.embedded && !product.vary && product.layer == DeviceLayer::none && environment.lane == nullptr;
 }
 
-void record_wait_failure(Check& check, const WaitFailure& failure) {
-  check.fails("the product's answer", {"an answer"}, failure.what());
-}
+void record_wait_failure(Check& check, const WaitFailure& failure) { check.fails("the product's answer", {"an answer"}, failure.what()); }
 
 /// Runs `part` of the case; what it throws becomes the verdict.
 template <class Part>
@@ -142,8 +140,7 @@ void trace_words(World& world, TraceKind kind, std::string_view label, const std
 
 void trace_verdict(World& world, const CaseResult& result) {
   trace_words(world, TraceKind::verdict, "case.verdict",
-              "verdict: " + std::string(name_of(result.verdict)) +
-                  (result.reason.empty() ? "" : " (" + result.reason + ")"));
+              "verdict: " + std::string(name_of(result.verdict)) + (result.reason.empty() ? "" : " (" + result.reason + ")"));
 }
 
 /// Tells in the trace that a check did not hold, in front of what happened next.
@@ -180,8 +177,8 @@ void spare_where_unconfirmed(CaseResult& result) {
 std::uint64_t folded(std::uint64_t digest, std::uint64_t word) { return mix64(digest ^ word); }
 
 /// The case's body with everything around it, in one world.
-void run_in_world(const CaseInfo& info, const RunOptions& options, const Environment& environment,
-                  World& world, Check& check, FailureWords* failures, CaseResult& result) {
+void run_in_world(const CaseInfo& info, const RunOptions& options, const Environment& environment, World& world, Check& check,
+                  FailureWords* failures, CaseResult& result) {
   {
     std::unique_ptr<Bench> bench;
     contained(check, [&] {
@@ -217,8 +214,8 @@ oracle::Declaration declaration_of(const CaseInfo& info, const Environment& envi
   return {product.embedded ? environment.setup().subsystem.nqn : product.nqn, declared.controller};
 }
 
-CaseResult run_once(const CaseInfo& info, const RunOptions& options, const Environment& environment,
-                    bool keep_capture, CaseWatcher* watcher) {
+CaseResult run_once(const CaseInfo& info, const RunOptions& options, const Environment& environment, bool keep_capture,
+                    CaseWatcher* watcher) {
   CaseResult result;
   result.info = &info;
   const std::uint64_t seed = world_seed(options.seed, info.name);
@@ -260,15 +257,13 @@ CaseResult run_once(const CaseInfo& info, const RunOptions& options, const Envir
 
 }  // namespace
 
-std::uint64_t world_seed(std::uint64_t seed, std::string_view name) {
-  return mix64(seed) ^ hash_name(name);
-}
+std::uint64_t world_seed(std::uint64_t seed, std::string_view name) { return mix64(seed) ^ hash_name(name); }
 
-CaseResult run_case(const CaseInfo& info, std::string_view transport, const RunOptions& options,
-                    DeclarationCache& declarations, const Lane& lane) {
+CaseResult run_case(const CaseInfo& info, std::string_view transport, const RunOptions& options, DeclarationCache& declarations,
+                    const Lane& lane) {
   const auto start = std::chrono::steady_clock::now();
-  Environment environment{&options.product, &options.deviations, &declarations, info.options.arrange,
-                          transport, info.name, lane.plain() ? nullptr : &lane};
+  Environment environment{&options.product, &options.deviations,           &declarations, info.options.arrange, transport,
+                          info.name,        lane.plain() ? nullptr : &lane};
   CaseResult result;
   result.info = &info;
   auto why = options.exceptions ? excepted(lane, info, transport) : std::nullopt;

@@ -26,8 +26,7 @@ void Interrupter::fire() {
   for (World* world : worlds_) world->interrupt();
 }
 
-Interrupter::Guard::Guard(Interrupter* interrupter, World& world)
-    : interrupter_(interrupter), world_(&world) {
+Interrupter::Guard::Guard(Interrupter* interrupter, World& world) : interrupter_(interrupter), world_(&world) {
   if (interrupter_ == nullptr) return;
   const std::lock_guard lock(interrupter_->mutex_);
   interrupter_->worlds_.push_back(world_);
@@ -63,15 +62,13 @@ bool contains(const std::vector<std::string>& words, std::string_view word) {
 
 bool matches(const std::vector<std::string>& globs, std::string_view name) {
   const std::string text(name);
-  return globs.empty() || std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
-           return fnmatch(glob.c_str(), text.c_str(), 0) == 0;
-         });
+  return globs.empty() ||
+         std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) { return fnmatch(glob.c_str(), text.c_str(), 0) == 0; });
 }
 
 }  // namespace
 
-Result<std::vector<const CaseInfo*>> select(const std::vector<const CaseInfo*>& from,
-                                            const Selection& selection) {
+Result<std::vector<const CaseInfo*>> select(const std::vector<const CaseInfo*>& from, const Selection& selection) {
   const auto suites = all_of(from, [](const CaseInfo& info) { return info.suite(); });
   for (const std::string& suite : selection.suites) {
     if (!suites.contains(suite)) {
@@ -85,8 +82,7 @@ Result<std::vector<const CaseInfo*>> select(const std::vector<const CaseInfo*>& 
     }
   }
   for (const std::string& glob : selection.cases) {
-    const bool any = std::any_of(from.begin(), from.end(),
-                                 [&](const CaseInfo* info) { return matches({glob}, info->name); });
+    const bool any = std::any_of(from.begin(), from.end(), [&](const CaseInfo* info) { return matches({glob}, info->name); });
     if (any) continue;
     const auto names = all_of(from, [](const CaseInfo& info) { return info.name; });
     return Failure{Problem{"no case matches '" + glob + "'" + did_you_mean(glob, names) + " (fabricbench list shows them all)"}};
@@ -100,12 +96,10 @@ Result<std::vector<const CaseInfo*>> select(const std::vector<const CaseInfo*>& 
   std::vector<const CaseInfo*> chosen;
   for (const CaseInfo* info : from) {
     const auto& transports = info->options.transports;
-    const bool carried = selection.transport.empty() ||
-                         (selection.transport == kKernelTransport && transports == kMedia) ||
-                         std::find(transports.begin(), transports.end(), selection.transport) !=
-                             transports.end();
-    if (carried && contains(selection.suites, info->suite()) &&
-        contains(selection.roles, name_of(info->role)) && matches(selection.cases, info->name)) {
+    const bool carried = selection.transport.empty() || (selection.transport == kKernelTransport && transports == kMedia) ||
+                         std::find(transports.begin(), transports.end(), selection.transport) != transports.end();
+    if (carried && contains(selection.suites, info->suite()) && contains(selection.roles, name_of(info->role)) &&
+        matches(selection.cases, info->name)) {
       chosen.push_back(info);
     }
   }

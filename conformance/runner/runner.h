@@ -26,10 +26,10 @@ struct CaseResult {
   const CaseInfo* info = nullptr;
   std::string_view transport = {};  ///< that it ran over
   std::string_view lane = "plain";
-  bool embedded = false;            ///< the product is an emulated one
+  bool embedded = false;  ///< the product is an emulated one
   Verdict verdict = Verdict::none;
   Disposition disposition = Disposition::as_expected;
-  std::string reason;               ///< the first failure; why it was skipped; what broke
+  std::string reason;  ///< the first failure; why it was skipped; what broke
   std::vector<Finding> findings;
   std::vector<monitors::Finding> monitored;  ///< rules that somebody broke: the product, or the bench on purpose
   std::vector<bool> blamed = {};             ///< for each of those: it was the product
@@ -112,10 +112,10 @@ struct RunOptions {
   std::vector<const Lane*> lanes = {};  ///< empty: the plain one
   std::uint64_t seed = 1;
   unsigned jobs = 1;
-  bool twice = false;    ///< run each case twice and hold the digests against each other
-  bool evidence = true;  ///< fold every packet into the digest; false where nobody reads digests
+  bool twice = false;      ///< run each case twice and hold the digests against each other
+  bool evidence = true;    ///< fold every packet into the digest; false where nobody reads digests
   bool exceptions = true;  ///< leave out what lane_exceptions() names
-  bool monitors = true;  ///< hold the rules of conformance/monitors against all that is exchanged
+  bool monitors = true;    ///< hold the rules of conformance/monitors against all that is exchanged
   BenchFactory factory = &make_bench;
   /// Of a real controller, after a case that did not pass: why it takes no connection any more, or nothing.
   std::function<std::optional<std::string>(const Product&)> down = &why_down;
@@ -140,12 +140,11 @@ struct Selection {
 };
 
 /// By name. A Problem names what is unknown, and what is known.
-Result<std::vector<const CaseInfo*>> select(const std::vector<const CaseInfo*>& from,
-                                            const Selection& selection);
+Result<std::vector<const CaseInfo*>> select(const std::vector<const CaseInfo*>& from, const Selection& selection);
 
 /// One case over one of its transports and in one lane, in a world of its own. Throws WaitFailure(interrupted) only.
-CaseResult run_case(const CaseInfo& info, std::string_view transport, const RunOptions& options,
-                    DeclarationCache& declarations, const Lane& lane = plain_lane());
+CaseResult run_case(const CaseInfo& info, std::string_view transport, const RunOptions& options, DeclarationCache& declarations,
+                    const Lane& lane = plain_lane());
 
 /// The transports over which this product is held against the case: none, where it has another.
 std::vector<std::string_view> transports_for(const CaseInfo& info, const Product& product);

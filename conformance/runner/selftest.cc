@@ -12,17 +12,28 @@ using deviations::Deviation;
 /// Whether a deviation of this product can be seen by cases of this kind.
 bool concerns(const Deviation& deviation, const CaseInfo& info) {
   switch (deviation.product) {
-    case deviations::Product::controller: return info.role == Role::controller;
-    case deviations::Product::host: return info.role == Role::host;
-    case deviations::Product::rdma: return info.suite() == "rdma";
-    case deviations::Product::cm: return info.suite() == "cm";
-    case deviations::Product::endpoint: return info.role == Role::endpoint;
-    case deviations::Product::management_requester: return info.role == Role::management_requester;
-    case deviations::Product::bus: return info.role == Role::bus;
-    case deviations::Product::nd_provider: return info.role == Role::provider && info.suite() == "networkdirect";
-    case deviations::Product::nd_consumer: return info.role == Role::consumer && info.suite() == "networkdirect";
-    case deviations::Product::ndk_provider: return info.role == Role::provider && info.suite() == "ndk";
-    case deviations::Product::ndk_consumer: return info.role == Role::consumer && info.suite() == "ndk";
+    case deviations::Product::controller:
+      return info.role == Role::controller;
+    case deviations::Product::host:
+      return info.role == Role::host;
+    case deviations::Product::rdma:
+      return info.suite() == "rdma";
+    case deviations::Product::cm:
+      return info.suite() == "cm";
+    case deviations::Product::endpoint:
+      return info.role == Role::endpoint;
+    case deviations::Product::management_requester:
+      return info.role == Role::management_requester;
+    case deviations::Product::bus:
+      return info.role == Role::bus;
+    case deviations::Product::nd_provider:
+      return info.role == Role::provider && info.suite() == "networkdirect";
+    case deviations::Product::nd_consumer:
+      return info.role == Role::consumer && info.suite() == "networkdirect";
+    case deviations::Product::ndk_provider:
+      return info.role == Role::provider && info.suite() == "ndk";
+    case deviations::Product::ndk_consumer:
+      return info.role == Role::consumer && info.suite() == "ndk";
   }
   return false;
 }
@@ -99,8 +110,7 @@ void run_tasks(std::vector<Task>& tasks, const SelftestOptions& options) {
 
 bool SelftestResult::good() const {
   return missed == 0 && without_deviation == 0 && !interrupted && !cases.empty() &&
-         std::all_of(cases.begin(), cases.end(),
-                     [](const SelftestCase& one) { return one.honest == Verdict::pass; });
+         std::all_of(cases.begin(), cases.end(), [](const SelftestCase& one) { return one.honest == Verdict::pass; });
 }
 
 SelftestResult selftest(const std::vector<const CaseInfo*>& cases, const SelftestOptions& options) {
@@ -119,8 +129,7 @@ SelftestResult selftest(const std::vector<const CaseInfo*>& cases, const Selftes
       auto& names = caught_by[task.deviation->name];
       if (names.empty() || names.back() != task.info->name) names.emplace_back(task.info->name);
     } else if (task.result.verdict == Verdict::error) {
-      result.broken.push_back(std::string(task.info->name) + " on " + std::string(task.deviation->name) +
-                              ": " + reason_over(task));
+      result.broken.push_back(std::string(task.info->name) + " on " + std::string(task.deviation->name) + ": " + reason_over(task));
     }
   }
   for (const CaseInfo* info : cases) {
@@ -130,8 +139,7 @@ SelftestResult selftest(const std::vector<const CaseInfo*>& cases, const Selftes
     for (const Deviation* deviation : deviations::deviations_of(info->requirement)) {
       const Task* task = outcome_of(found[{info, deviation}], Verdict::fail);
       if (task == nullptr) continue;
-      one.deviations.push_back({deviation, task->result.verdict, reason_over(*task),
-                                caught_by[deviation->name]});
+      one.deviations.push_back({deviation, task->result.verdict, reason_over(*task), caught_by[deviation->name]});
       ++(task->result.verdict == Verdict::fail ? result.caught : result.missed);
     }
     if (one.deviations.empty() && result.interrupted) continue;
@@ -139,9 +147,8 @@ SelftestResult selftest(const std::vector<const CaseInfo*>& cases, const Selftes
     result.cases.push_back(std::move(one));
   }
   for (const Deviation* deviation : deviations::all_deviations()) {
-    const bool named = std::any_of(cases.begin(), cases.end(), [&](const CaseInfo* info) {
-      return info->requirement == deviation->requirement;
-    });
+    const bool named =
+        std::any_of(cases.begin(), cases.end(), [&](const CaseInfo* info) { return info->requirement == deviation->requirement; });
     if (named) {
       ++result.deviations;
     } else {

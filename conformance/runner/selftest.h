@@ -43,7 +43,7 @@ struct SelftestResult {
   std::size_t deviations = 0;  ///< that some case answers for
   std::size_t caught = 0;      ///< pairs of case and deviation
   std::size_t missed = 0;
-  std::size_t without_deviation = 0;  ///< cases
+  std::size_t without_deviation = 0;      ///< cases
   std::vector<std::string> without_case;  ///< deviations whose requirement no chosen case names
   std::vector<std::string> broken;        ///< "case on deviation: reason", where the bench broke
   bool interrupted = false;

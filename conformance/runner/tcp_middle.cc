@@ -100,8 +100,7 @@ class TcpMiddle::Connection::Leg final : public net::StreamHandler {
       const auto begin = incoming_.begin() + static_cast<std::ptrdiff_t>(at);
       Bytes pdu(begin, begin + static_cast<std::ptrdiff_t>(plen));
       at += plen;
-      this == connection_.host_.get() ? connection_.from_host(std::move(pdu))
-                                      : connection_.from_controller(std::move(pdu));
+      this == connection_.host_.get() ? connection_.from_host(std::move(pdu)) : connection_.from_controller(std::move(pdu));
     }
     incoming_.erase(incoming_.begin(), incoming_.begin() + static_cast<std::ptrdiff_t>(at));
   }
@@ -163,8 +162,7 @@ TcpMiddle::Connection::~Connection() = default;
 bool TcpMiddle::Connection::ended() const { return host_->over(); }
 
 std::size_t TcpMiddle::Connection::count(PduType type) const {
-  return static_cast<std::size_t>(
-      std::count_if(said_.begin(), said_.end(), [&](const SeenPdu& pdu) { return pdu.is(type); }));
+  return static_cast<std::size_t>(std::count_if(said_.begin(), said_.end(), [&](const SeenPdu& pdu) { return pdu.is(type); }));
 }
 
 void TcpMiddle::Connection::say(ByteView bytes) { host_->send(bytes); }
@@ -228,17 +226,15 @@ void TcpMiddle::Connection::over(Leg& leg, bool reset) {
 
 // ---- verdicts ----
 
-void expect_host_ends(Check& check, TcpMiddle::Connection& connection, World& world,
-                      std::string_view after, const std::vector<Fatal>& allowed, Silence silence) {
+void expect_host_ends(Check& check, TcpMiddle::Connection& connection, World& world, std::string_view after,
+                      const std::vector<Fatal>& allowed, Silence silence) {
   const std::string what = "answer to " + std::string(after);
   std::vector<std::string> expected;
   for (const Fatal& one : allowed) expected.push_back(text_of(one, PduType::h2c_term_req));
   if (silence == Silence::allowed) expected.push_back("the end of the connection");
-  world.run_until([&] { return connection.ended() || connection.count(PduType::h2c_term_req) > 0; },
-                  RawTcp::kPatience);
+  world.run_until([&] { return connection.ended() || connection.count(PduType::h2c_term_req) > 0; }, RawTcp::kPatience);
   const auto& said = connection.said();
-  const auto term = std::find_if(said.begin(), said.end(),
-                                 [](const SeenPdu& pdu) { return pdu.is(PduType::h2c_term_req); });
+  const auto term = std::find_if(said.begin(), said.end(), [](const SeenPdu& pdu) { return pdu.is(PduType::h2c_term_req); });
   if (term == said.end()) {
     if (!connection.ended()) return check.fails(what, expected, "the host goes on");
     if (silence == Silence::forbidden) return check.fails(what, expected, "the connection ends without an H2CTermReq");

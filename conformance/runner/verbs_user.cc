@@ -7,19 +7,18 @@
 namespace fb::conformance {
 
 std::string_view name_of(ConnectionEvent event) {
-  constexpr std::string_view kNames[] = {"established", "rejected", "unreachable", "disconnected",
-                                         "queue error"};
+  constexpr std::string_view kNames[] = {"established", "rejected", "unreachable", "disconnected", "queue error"};
   return kNames[static_cast<std::size_t>(event)];
 }
 
 // ---- VerbsQueue ----
 
-VerbsQueue::VerbsQueue(World& world, rdma::Device& device, rdma::ProtectionDomain& domain,
-                       const QueueTerms& terms, rdma::SharedReceiveQueue* shared)
+VerbsQueue::VerbsQueue(World& world, rdma::Device& device, rdma::ProtectionDomain& domain, const QueueTerms& terms,
+                       rdma::SharedReceiveQueue* shared)
     : world_(world),
       send_queue_(device.create_completion_queue(terms.send_entries + 8)),
-      receive_queue_(device.create_completion_queue(terms.receive_completions != 0 ? terms.receive_completions
-                                                                                   : terms.receive_entries + 8)),
+      receive_queue_(
+          device.create_completion_queue(terms.receive_completions != 0 ? terms.receive_completions : terms.receive_entries + 8)),
       shared_(terms.shared_receives ? shared : nullptr) {
   rdma::QueuePairOptions options;
   options.send_queue = send_queue_.get();
@@ -31,22 +30,19 @@ VerbsQueue::VerbsQueue(World& world, rdma::Device& device, rdma::ProtectionDomai
   qp_ = device.create_queue_pair(domain, options);
 }
 
-bool VerbsQueue::post_receive(VerbsMemory& memory, std::uint64_t id, std::uint64_t offset,
-                              std::uint32_t length) {
+bool VerbsQueue::post_receive(VerbsMemory& memory, std::uint64_t id, std::uint64_t offset, std::uint32_t length) {
   const rdma::Sge sge = memory.region->sge(offset, length);
   const rdma::ReceiveRequest request{id, {&sge, length > 0 ? 1u : 0u}};
   return shared_ != nullptr ? shared_->post_receive(request) : qp_->post_receive(request);
 }
 
-bool VerbsQueue::post_send(rdma::SendRequest request, VerbsMemory& memory, std::uint64_t offset,
-                           std::uint32_t length) {
+bool VerbsQueue::post_send(rdma::SendRequest request, VerbsMemory& memory, std::uint64_t offset, std::uint32_t length) {
   const rdma::Sge sge = memory.region->sge(offset, length);
   request.sges = {&sge, length > 0 ? 1u : 0u};
   return qp_->post_send(request);
 }
 
-std::optional<rdma::Completion> VerbsQueue::wait(rdma::CompletionQueue& queue,
-                                                 std::deque<rdma::Completion>& kept, Duration limit) {
+std::optional<rdma::Completion> VerbsQueue::wait(rdma::CompletionQueue& queue, std::deque<rdma::Completion>& kept, Duration limit) {
   const auto ready = [&] {
     rdma::Completion one[8];
     for (std::size_t n = queue.poll(one); n > 0; n = queue.poll(one)) {
@@ -72,9 +68,7 @@ bool VerbsQueue::wait_state(rdma::QpState wanted, Duration limit) {
   return world_.run_until([&] { return qp_->state() == wanted; }, wait_limit(world_, limit));
 }
 
-bool VerbsQueue::happened(ConnectionEvent event) const {
-  return std::find(events_.begin(), events_.end(), event) != events_.end();
-}
+bool VerbsQueue::happened(ConnectionEvent event) const { return std::find(events_.begin(), events_.end(), event) != events_.end(); }
 
 bool VerbsQueue::wait_event(ConnectionEvent event, Duration limit) {
   return world_.run_until([&] { return happened(event); }, wait_limit(world_, limit));
@@ -109,8 +103,7 @@ Bytes counting_bytes(std::size_t size) {
 
 }  // namespace
 
-VerbsUser::VerbsUser(World& world, rdma::Device& device)
-    : world_(world), device_(device), domain_(device.allocate_protection_domain()) {}
+VerbsUser::VerbsUser(World& world, rdma::Device& device) : world_(world), device_(device), domain_(device.allocate_protection_domain()) {}
 
 VerbsUser::~VerbsUser() {
   listeners_.clear();
@@ -149,8 +142,7 @@ rdma::SharedReceiveQueue& VerbsUser::shared_receives(std::uint32_t entries) {
 
 VerbsQueue& VerbsUser::make_queue(const QueueTerms& terms) {
   if (terms.shared_receives) shared_receives(terms.receive_entries);
-  return *queues_.emplace_back(
-      std::make_unique<VerbsQueue>(world_, device_, *domain_, terms, shared_.get()));
+  return *queues_.emplace_back(std::make_unique<VerbsQueue>(world_, device_, *domain_, terms, shared_.get()));
 }
 
 void VerbsUser::listen(std::uint16_t port, const ListenTerms& terms) {
@@ -165,8 +157,7 @@ VerbsQueue& VerbsUser::accept(rdma::ConnectionRequest& request) {
   if (terms_.receives > 0) {
     receive_memory_ = &memory(std::size_t{terms_.receives} * terms_.receive_bytes);
     for (std::uint32_t i = 0; i < terms_.receives; ++i) {
-      queue.post_receive(*receive_memory_, i, std::uint64_t{i} * terms_.receive_bytes,
-                         terms_.receive_bytes);
+      queue.post_receive(*receive_memory_, i, std::uint64_t{i} * terms_.receive_bytes, terms_.receive_bytes);
     }
   }
   rdma::ConnectionParameters parameters;
@@ -184,8 +175,7 @@ ByteView VerbsUser::received(std::uint64_t id, std::size_t bytes) const {
   return ByteView(receive_memory_->bytes).subspan(static_cast<std::size_t>(id) * terms_.receive_bytes, bytes);
 }
 
-VerbsQueue& VerbsUser::connect(const Endpoint& to, const rdma::ConnectionParameters& parameters,
-                               const QueueTerms& terms) {
+VerbsQueue& VerbsUser::connect(const Endpoint& to, const rdma::ConnectionParameters& parameters, const QueueTerms& terms) {
   VerbsQueue& queue = make_queue(terms);
   queue.qp().connect(to, parameters);
   return queue;

@@ -14,8 +14,8 @@
 
 namespace fb::conformance {
 
-inline constexpr rdma::Access kAllRights = rdma::Access::local_write | rdma::Access::remote_write |
-                                           rdma::Access::remote_read | rdma::Access::remote_atomic;
+inline constexpr rdma::Access kAllRights =
+    rdma::Access::local_write | rdma::Access::remote_write | rdma::Access::remote_read | rdma::Access::remote_atomic;
 
 /// Registered memory that belongs to the case.
 struct VerbsMemory {
@@ -38,8 +38,7 @@ struct QueueTerms {
 /// One queue pair with its own completion queues.
 class VerbsQueue final : public rdma::ConnectionHandler, private rdma::CompletionHandler {
  public:
-  VerbsQueue(World& world, rdma::Device& device, rdma::ProtectionDomain& domain, const QueueTerms& terms,
-             rdma::SharedReceiveQueue* shared);
+  VerbsQueue(World& world, rdma::Device& device, rdma::ProtectionDomain& domain, const QueueTerms& terms, rdma::SharedReceiveQueue* shared);
 
   rdma::QueuePair& qp() { return *qp_; }
   rdma::QpState state() const { return qp_->state(); }
@@ -48,15 +47,12 @@ class VerbsQueue final : public rdma::ConnectionHandler, private rdma::Completio
 
   bool post_receive(VerbsMemory& memory, std::uint64_t id, std::uint64_t offset, std::uint32_t length);
   /// One request over a piece of `memory`; `request` says the rest.
-  bool post_send(rdma::SendRequest request, VerbsMemory& memory, std::uint64_t offset,
-                 std::uint32_t length);
+  bool post_send(rdma::SendRequest request, VerbsMemory& memory, std::uint64_t offset, std::uint32_t length);
   bool post_send(const rdma::SendRequest& request) { return qp_->post_send(request); }
 
   /// The next completion of the send or the receive queue.
   std::optional<rdma::Completion> wait_send(Duration limit) { return wait(*send_queue_, sends_, limit); }
-  std::optional<rdma::Completion> wait_receive(Duration limit) {
-    return wait(*receive_queue_, receives_, limit);
-  }
+  std::optional<rdma::Completion> wait_receive(Duration limit) { return wait(*receive_queue_, receives_, limit); }
   /// True when neither has a completion in `span`.
   bool quiet_for(Duration span);
   bool wait_state(rdma::QpState wanted, Duration limit);
@@ -75,8 +71,7 @@ class VerbsQueue final : public rdma::ConnectionHandler, private rdma::Completio
   void on_disconnected(rdma::QueuePair& qp) override;
   void on_queue_error(rdma::QueuePair& qp) override;
   void on_completions() override {}  // the loop has woken, and somebody looks
-  std::optional<rdma::Completion> wait(rdma::CompletionQueue& queue, std::deque<rdma::Completion>& kept,
-                                       Duration limit);
+  std::optional<rdma::Completion> wait(rdma::CompletionQueue& queue, std::deque<rdma::Completion>& kept, Duration limit);
 
   World& world_;
   std::unique_ptr<rdma::CompletionQueue> send_queue_;
@@ -134,8 +129,7 @@ class VerbsUser final : private rdma::ListenHandler, private rdma::SharedReceive
   /// Accepts a held request.
   VerbsQueue& accept(rdma::ConnectionRequest& request);
   /// An active connection from a fresh queue; its answer is an event of the queue.
-  VerbsQueue& connect(const Endpoint& to, const rdma::ConnectionParameters& parameters,
-                      const QueueTerms& terms = {});
+  VerbsQueue& connect(const Endpoint& to, const rdma::ConnectionParameters& parameters, const QueueTerms& terms = {});
 
  private:
   void on_connection_request(std::unique_ptr<rdma::ConnectionRequest> request) override;

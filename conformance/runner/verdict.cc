@@ -8,22 +8,32 @@ namespace fb::conformance {
 
 std::string_view name_of(Verdict verdict) {
   switch (verdict) {
-    case Verdict::none: return "none";
-    case Verdict::pass: return "pass";
-    case Verdict::inconclusive: return "inconclusive";
-    case Verdict::fail: return "fail";
-    case Verdict::error: return "error";
-    case Verdict::skip: return "skip";
+    case Verdict::none:
+      return "none";
+    case Verdict::pass:
+      return "pass";
+    case Verdict::inconclusive:
+      return "inconclusive";
+    case Verdict::fail:
+      return "fail";
+    case Verdict::error:
+      return "error";
+    case Verdict::skip:
+      return "skip";
   }
   return "error";
 }
 
 std::string_view name_of(Disposition disposition) {
   switch (disposition) {
-    case Disposition::as_expected: return "as_expected";
-    case Disposition::waived: return "waived";
-    case Disposition::regression: return "regression";
-    case Disposition::unexpected_pass: return "unexpected_pass";
+    case Disposition::as_expected:
+      return "as_expected";
+    case Disposition::waived:
+      return "waived";
+    case Disposition::regression:
+      return "regression";
+    case Disposition::unexpected_pass:
+      return "unexpected_pass";
   }
   return "regression";
 }
@@ -93,8 +103,8 @@ class ValueEraser {
     const std::string_view digits = text_.substr(at_ + begin, length);
     const bool counts = std::all_of(digits.begin(), digits.end(), is_digit);
     const bool letters = std::none_of(digits.begin(), digits.end(), is_digit);
-    const bool uuid = length == kLeast && text_.substr(at_ + begin + length).starts_with("-") &&
-                      run_of(at_ + begin + length + 1, is_hex) == 4;
+    const bool uuid =
+        length == kLeast && text_.substr(at_ + begin + length).starts_with("-") && run_of(at_ + begin + length + 1, is_hex) == 4;
     if (length < kLeast || (letters && !uuid) || (counts && begin == 0 && !uuid && length < 2 * kLeast)) {
       return false;
     }

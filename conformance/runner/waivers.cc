@@ -20,9 +20,8 @@ struct Key {
   const char* name;
   std::string Waiver::*field;
 };
-constexpr Key kKeys[] = {{"case", &Waiver::case_glob}, {"owner", &Waiver::owner},
-                         {"reason", &Waiver::reason},  {"link", &Waiver::link},
-                         {"expires", &Waiver::expires}, {"signature", &Waiver::signature}};
+constexpr Key kKeys[] = {{"case", &Waiver::case_glob}, {"owner", &Waiver::owner},     {"reason", &Waiver::reason},
+                         {"link", &Waiver::link},      {"expires", &Waiver::expires}, {"signature", &Waiver::signature}};
 
 std::vector<std::string_view> key_names() {
   std::vector<std::string_view> names;
@@ -75,8 +74,7 @@ class Parser {
     waiver.place = name_ + ":" + std::to_string(node.Mark().line + 1);
     for (const auto& entry : node) {
       const std::string key = entry.first.as<std::string>();
-      const auto known = std::find_if(std::begin(kKeys), std::end(kKeys),
-                                      [&](const Key& one) { return key == one.name; });
+      const auto known = std::find_if(std::begin(kKeys), std::end(kKeys), [&](const Key& one) { return key == one.name; });
       if (known == std::end(kKeys)) return wrong(entry.first, "a waiver has no '" + key + "'" + did_you_mean(key, key_names()));
       if (!entry.second.IsScalar()) return wrong(entry.second, "'" + key + "' is a text");
       if (!(waiver.*(known->field)).empty()) return wrong(entry.first, "'" + key + "' occurs twice in this waiver");
@@ -132,20 +130,16 @@ Result<Expectations> read_expectations(const std::string& path) {
 
 namespace {
 
-bool matches(const std::string& glob, const std::string& name) {
-  return fnmatch(glob.c_str(), name.c_str(), 0) == 0;
-}
+bool matches(const std::string& glob, const std::string& name) { return fnmatch(glob.c_str(), name.c_str(), 0) == 0; }
 
 bool fails_with(const CaseResult& result, const std::string& signature) {
-  return result.verdict == Verdict::fail && !result.findings.empty() &&
-         is_signature_of(signature, result.findings.front());
+  return result.verdict == Verdict::fail && !result.findings.empty() && is_signature_of(signature, result.findings.front());
 }
 
 /// What a peer does is described with stars for what is another one each time.
 bool fails_as(const CaseResult& result, const KnownDeviation& known) {
   if (fails_with(result, known.signature)) return true;
-  return result.verdict == Verdict::fail && !result.findings.empty() &&
-         matches(known.signature, summary_of(result.findings.front()));
+  return result.verdict == Verdict::fail && !result.findings.empty() && matches(known.signature, summary_of(result.findings.front()));
 }
 
 }  // namespace
@@ -220,16 +214,19 @@ void dispose(CaseResult& result, const Expectations& expectations, std::string_v
       }
       break;
     case Verdict::skip:
-    case Verdict::inconclusive: result.disposition = Disposition::as_expected; break;
-    default: result.disposition = Disposition::regression; break;
+    case Verdict::inconclusive:
+      result.disposition = Disposition::as_expected;
+      break;
+    default:
+      result.disposition = Disposition::regression;
+      break;
   }
 }
 
 namespace {
 
 /// For a waiver that names a requirement, or a case by a wrong name.
-std::string cases_meant(const std::string& typed, const std::vector<const CaseInfo*>& suite,
-                        const std::vector<std::string_view>& names) {
+std::string cases_meant(const std::string& typed, const std::vector<const CaseInfo*>& suite, const std::vector<std::string_view>& names) {
   std::string cases;
   for (const CaseInfo* info : suite) {
     if (info->requirement == typed) cases += (cases.empty() ? "" : ", ") + std::string(info->name);

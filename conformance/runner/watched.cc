@@ -17,8 +17,8 @@ std::string what_of(const monitors::Finding& found) {
 }
 
 std::string told(const monitors::Finding& found) {
-  return fmt::format("{}: packet {} at {}, {}: {}", what_of(found), found.packet, to_string(found.time),
-                     to_string(found.blamed), found.text);
+  return fmt::format("{}: packet {} at {}, {}: {}", what_of(found), found.packet, to_string(found.time), to_string(found.blamed),
+                     found.text);
 }
 
 }  // namespace
@@ -125,8 +125,8 @@ std::vector<CaseResult> results_of_rules(const std::vector<CaseResult>& cases, c
     result.verdict = Verdict::fail;
     // What is seen has no numbers in it: waivers hold from run to run.
     result.findings = {{what_of(*one.first), {std::string(facts.sentence)}, "the product breaks this rule"}};
-    result.reason = told(*one.first) +
-                    (one.shown_by.empty() ? " (before the first case)" : fmt::format(" (in {})", one.shown_by.front()->name));
+    result.reason =
+        told(*one.first) + (one.shown_by.empty() ? " (before the first case)" : fmt::format(" (in {})", one.shown_by.front()->name));
     if (one.shown_by.empty() && !cases.empty()) one.shown_by = {cases.front().info};  // any case shows it again
     result.shown_by = std::move(one.shown_by);
     result.capture = std::move(one.capture);

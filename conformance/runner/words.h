@@ -30,21 +30,23 @@ inline std::string words(ByteView value) { return words_of_bytes(value); }
 inline std::string words(Duration value) { return to_string(value); }
 
 template <class T>
-  requires(std::integral<T> && !std::same_as<T, bool>)
-std::string words(T value) {
+requires(std::integral<T> && !std::same_as<T, bool>) std::string words(T value) {
   if constexpr (std::is_signed_v<T>) return words_of_signed(value);
   return words_of_unsigned(static_cast<std::uint64_t>(value));
 }
 
 template <class T>
-concept HasToString = requires(const T& value) { { to_string(value) } -> std::convertible_to<std::string>; };
+concept HasToString = requires(const T& value) {
+  { to_string(value) } -> std::convertible_to<std::string>;
+};
 template <class T>
-concept HasNameOf = requires(const T& value) { std::string(name_of(value)); };
+concept HasNameOf = requires(const T& value) {
+  std::string(name_of(value));
+};
 
 template <class T>
-  requires(!std::integral<T> && !std::convertible_to<T, std::string_view> &&
-           !std::convertible_to<T, ByteView>)
-std::string words(const T& value) {
+requires(!std::integral<T> && !std::convertible_to<T, std::string_view> && !std::convertible_to<T, ByteView>) std::string
+    words(const T& value) {
   if constexpr (HasNameOf<T>) {
     return std::string(name_of(value));
   } else if constexpr (HasToString<T>) {

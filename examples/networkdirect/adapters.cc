@@ -23,8 +23,9 @@ void wait_for(IND2Overlapped* object, HRESULT status, OVERLAPPED* request, const
 
 void try_adapter(const SOCKET_ADDRESS& address) {
   IND2Adapter* adapter = nullptr;
-  check(NdOpenAdapter(IID_IND2Adapter, address.lpSockaddr, static_cast<SIZE_T>(address.iSockaddrLength), reinterpret_cast<void**>(&adapter)),
-        "NdOpenAdapter");
+  check(
+      NdOpenAdapter(IID_IND2Adapter, address.lpSockaddr, static_cast<SIZE_T>(address.iSockaddrLength), reinterpret_cast<void**>(&adapter)),
+      "NdOpenAdapter");
   ND2_ADAPTER_INFO info = {};
   info.InfoVersion = ND_VERSION_2;
   ULONG bytes = sizeof info;

@@ -22,7 +22,7 @@ struct FABRICBENCH_API CaseResult {
   std::string transport;
   std::string verdict;  ///< pass, fail, skip, inconclusive, error
   std::string reason;
-  std::string replay;   ///< token for `fabricbench replay`
+  std::string replay;  ///< token for `fabricbench replay`
 };
 
 FABRICBENCH_API std::vector<CaseResult> run_suite(const SuiteOptions& options = {});

@@ -68,7 +68,7 @@ struct FABRICBENCH_API Completion {
   Status status;
   std::uint32_t dw0 = 0;
   std::uint32_t dw1 = 0;
-  Bytes data;             ///< what came back
+  Bytes data;  ///< what came back
 
   bool ok() const { return answered && status.ok(); }
 };

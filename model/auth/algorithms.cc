@@ -30,21 +30,30 @@ using DigestContext = std::unique_ptr<EVP_MD_CTX, Freeing<EVP_MD_CTX_free>>;
 
 const EVP_MD* algorithm(AuthHash hash) {
   switch (hash) {
-    case AuthHash::sha_256: return EVP_sha256();
-    case AuthHash::sha_384: return EVP_sha384();
-    case AuthHash::sha_512: return EVP_sha512();
+    case AuthHash::sha_256:
+      return EVP_sha256();
+    case AuthHash::sha_384:
+      return EVP_sha384();
+    case AuthHash::sha_512:
+      return EVP_sha512();
   }
   BENCH_ASSERT(false, "a hash that is not reserved");
 }
 
 const char* openssl_name(DhGroup group) {
   switch (group) {
-    case DhGroup::ffdhe2048: return "ffdhe2048";
-    case DhGroup::ffdhe3072: return "ffdhe3072";
-    case DhGroup::ffdhe4096: return "ffdhe4096";
-    case DhGroup::ffdhe6144: return "ffdhe6144";
-    case DhGroup::ffdhe8192: return "ffdhe8192";
-    case DhGroup::null: break;
+    case DhGroup::ffdhe2048:
+      return "ffdhe2048";
+    case DhGroup::ffdhe3072:
+      return "ffdhe3072";
+    case DhGroup::ffdhe4096:
+      return "ffdhe4096";
+    case DhGroup::ffdhe6144:
+      return "ffdhe6144";
+    case DhGroup::ffdhe8192:
+      return "ffdhe8192";
+    case DhGroup::null:
+      break;
   }
   BENCH_ASSERT(false, "a group with a modulus");
 }
@@ -59,33 +68,29 @@ Field read_field(DhGroup group) {
   KeyContext context{EVP_PKEY_CTX_new_from_name(nullptr, "DH", nullptr)};
   BENCH_ASSERT(context && EVP_PKEY_paramgen_init(context.get()) > 0, "OpenSSL knows DH");
   std::string name = openssl_name(group);
-  const OSSL_PARAM parameters[] = {
-      OSSL_PARAM_construct_utf8_string(OSSL_PKEY_PARAM_GROUP_NAME, name.data(), 0),
-      OSSL_PARAM_construct_end()};
+  const OSSL_PARAM parameters[] = {OSSL_PARAM_construct_utf8_string(OSSL_PKEY_PARAM_GROUP_NAME, name.data(), 0),
+                                   OSSL_PARAM_construct_end()};
   EVP_PKEY* made = nullptr;
-  const bool good = EVP_PKEY_CTX_set_params(context.get(), parameters) > 0 &&
-                    EVP_PKEY_paramgen(context.get(), &made) > 0;
+  const bool good = EVP_PKEY_CTX_set_params(context.get(), parameters) > 0 && EVP_PKEY_paramgen(context.get(), &made) > 0;
   const Key key{made};
   BIGNUM* p = nullptr;
   BIGNUM* g = nullptr;
-  BENCH_ASSERT(good && EVP_PKEY_get_bn_param(made, OSSL_PKEY_PARAM_FFC_P, &p) > 0 &&
-                   EVP_PKEY_get_bn_param(made, OSSL_PKEY_PARAM_FFC_G, &g) > 0,
-               "OpenSSL knows the groups of RFC 7919");
+  BENCH_ASSERT(
+      good && EVP_PKEY_get_bn_param(made, OSSL_PKEY_PARAM_FFC_P, &p) > 0 && EVP_PKEY_get_bn_param(made, OSSL_PKEY_PARAM_FFC_G, &g) > 0,
+      "OpenSSL knows the groups of RFC 7919");
   return {Number{p}, Number{g}};
 }
 
 /// Constants, read once.
 const Field& field_of(DhGroup group) {
-  static const std::array<Field, 5> fields = {
-      read_field(DhGroup::ffdhe2048), read_field(DhGroup::ffdhe3072), read_field(DhGroup::ffdhe4096),
-      read_field(DhGroup::ffdhe6144), read_field(DhGroup::ffdhe8192)};
+  static const std::array<Field, 5> fields = {read_field(DhGroup::ffdhe2048), read_field(DhGroup::ffdhe3072),
+                                              read_field(DhGroup::ffdhe4096), read_field(DhGroup::ffdhe6144),
+                                              read_field(DhGroup::ffdhe8192)};
   BENCH_ASSERT(group_bytes(group) != 0, "a group with a modulus");
   return fields[static_cast<std::size_t>(group) - 1];
 }
 
-Number number_of(ByteView bytes) {
-  return Number{BN_bin2bn(bytes.data(), static_cast<int>(bytes.size()), nullptr)};
-}
+Number number_of(ByteView bytes) { return Number{BN_bin2bn(bytes.data(), static_cast<int>(bytes.size()), nullptr)}; }
 
 Bytes bytes_of(const BIGNUM* number, std::size_t length) {
   Bytes out(length);
@@ -99,8 +104,7 @@ Bytes power(DhGroup group, const BIGNUM* base, ByteView exponent) {
   const Number secret = number_of(exponent);
   BN_set_flags(secret.get(), BN_FLG_CONSTTIME);
   const Number result{BN_new()};
-  BENCH_ASSERT(BN_mod_exp(result.get(), base, secret.get(), field.modulus.get(), context.get()) > 0,
-               "modular exponentiation works");
+  BENCH_ASSERT(BN_mod_exp(result.get(), base, secret.get(), field.modulus.get(), context.get()) > 0, "modular exponentiation works");
   return bytes_of(result.get(), group_bytes(group));
 }
 
@@ -108,9 +112,12 @@ Bytes power(DhGroup group, const BIGNUM* base, ByteView exponent) {
 
 std::size_t hash_bytes(AuthHash hash) {
   switch (hash) {
-    case AuthHash::sha_256: return 32;
-    case AuthHash::sha_384: return 48;
-    case AuthHash::sha_512: return 64;
+    case AuthHash::sha_256:
+      return 32;
+    case AuthHash::sha_384:
+      return 48;
+    case AuthHash::sha_512:
+      return 64;
   }
   return 0;
 }
@@ -128,8 +135,7 @@ Bytes digest(AuthHash hash, ByteView data) {
 Bytes hmac(AuthHash hash, ByteView key, std::initializer_list<ByteView> parts) {
   const Key held{EVP_PKEY_new_raw_private_key(EVP_PKEY_HMAC, nullptr, key.data(), key.size())};
   const DigestContext context{EVP_MD_CTX_new()};
-  bool good = held && EVP_DigestSignInit(context.get(), nullptr, algorithm(hash), nullptr,
-                                         held.get()) > 0;
+  bool good = held && EVP_DigestSignInit(context.get(), nullptr, algorithm(hash), nullptr, held.get()) > 0;
   for (const ByteView part : parts) {
     good = good && EVP_DigestSignUpdate(context.get(), part.data(), part.size()) > 0;
   }
@@ -142,29 +148,29 @@ Bytes hmac(AuthHash hash, ByteView key, std::initializer_list<ByteView> parts) {
 
 void cleanse(void* bytes, std::size_t size) { OPENSSL_cleanse(bytes, size); }
 
-bool equal_in_constant_time(ByteView a, ByteView b) {
-  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
-}
+bool equal_in_constant_time(ByteView a, ByteView b) { return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0; }
 
 std::size_t group_bytes(DhGroup group) {
   switch (group) {
-    case DhGroup::ffdhe2048: return 256;
-    case DhGroup::ffdhe3072: return 384;
-    case DhGroup::ffdhe4096: return 512;
-    case DhGroup::ffdhe6144: return 768;
-    case DhGroup::ffdhe8192: return 1024;
-    case DhGroup::null: break;
+    case DhGroup::ffdhe2048:
+      return 256;
+    case DhGroup::ffdhe3072:
+      return 384;
+    case DhGroup::ffdhe4096:
+      return 512;
+    case DhGroup::ffdhe6144:
+      return 768;
+    case DhGroup::ffdhe8192:
+      return 1024;
+    case DhGroup::null:
+      break;
   }
   return 0;
 }
 
-Bytes dh_public(DhGroup group, ByteView exponent) {
-  return power(group, field_of(group).generator.get(), exponent);
-}
+Bytes dh_public(DhGroup group, ByteView exponent) { return power(group, field_of(group).generator.get(), exponent); }
 
-Bytes dh_shared(DhGroup group, ByteView exponent, ByteView peer) {
-  return power(group, number_of(peer).get(), exponent);
-}
+Bytes dh_shared(DhGroup group, ByteView exponent, ByteView peer) { return power(group, number_of(peer).get(), exponent); }
 
 Bytes dh_largest(DhGroup group) {
   const Number value{BN_dup(field_of(group).modulus.get())};

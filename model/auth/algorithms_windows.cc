@@ -14,9 +14,12 @@ namespace {
 
 LPCWSTR algorithm(AuthHash hash) {
   switch (hash) {
-    case AuthHash::sha_256: return BCRYPT_SHA256_ALGORITHM;
-    case AuthHash::sha_384: return BCRYPT_SHA384_ALGORITHM;
-    case AuthHash::sha_512: return BCRYPT_SHA512_ALGORITHM;
+    case AuthHash::sha_256:
+      return BCRYPT_SHA256_ALGORITHM;
+    case AuthHash::sha_384:
+      return BCRYPT_SHA384_ALGORITHM;
+    case AuthHash::sha_512:
+      return BCRYPT_SHA512_ALGORITHM;
   }
   BENCH_ASSERT(false, "a hash that is not reserved");
 }
@@ -40,17 +43,18 @@ Bytes hashed(AuthHash hash, ULONG flags, ByteView key, std::initializer_list<Byt
   return out;
 }
 
-[[noreturn]] void no_group() {
-  BENCH_ASSERT(false, "a group with a modulus");
-}
+[[noreturn]] void no_group() { BENCH_ASSERT(false, "a group with a modulus"); }
 
 }  // namespace
 
 std::size_t hash_bytes(AuthHash hash) {
   switch (hash) {
-    case AuthHash::sha_256: return 32;
-    case AuthHash::sha_384: return 48;
-    case AuthHash::sha_512: return 64;
+    case AuthHash::sha_256:
+      return 32;
+    case AuthHash::sha_384:
+      return 48;
+    case AuthHash::sha_512:
+      return 64;
   }
   return 0;
 }

@@ -54,8 +54,7 @@ bool all_zero(const Bytes& bytes) {
 }
 
 bool is_one(const Bytes& bytes) {
-  return !bytes.empty() && bytes.back() == 1 &&
-         std::all_of(bytes.begin(), bytes.end() - 1, [](std::uint8_t byte) { return byte == 0; });
+  return !bytes.empty() && bytes.back() == 1 && std::all_of(bytes.begin(), bytes.end() - 1, [](std::uint8_t byte) { return byte == 0; });
 }
 
 bool same_t_id(std::uint16_t one, std::uint16_t other, bool low_byte) { return low_byte ? (one & 0xFF) == (other & 0xFF) : one == other; }
@@ -87,14 +86,12 @@ void ControllerAuth::succeed() {
   authenticated_ = true;
   ++completed_;
   if (sc_c_ != 0 && !c2_.empty()) {
-    psk_ = GeneratedPsk{generated_psk(hash_, session_key_, c1_, c2_), hash_, config_.hostnqn,
-                        config_.subnqn};
+    psk_ = GeneratedPsk{generated_psk(hash_, session_key_, c1_, c2_), hash_, config_.hostnqn, config_.subnqn};
   }
 }
 
 bool ControllerAuth::message_due() const {
-  return state_ == State::challenge_due || state_ == State::success1_due ||
-         state_ == State::failure1_due;
+  return state_ == State::challenge_due || state_ == State::success1_due || state_ == State::failure1_due;
 }
 
 void ControllerAuth::time_out() {
@@ -138,9 +135,12 @@ void ControllerAuth::on_message(ByteView message) {
 
 bool ControllerAuth::secure_channel_acceptable() const {
   switch (static_cast<SecureChannel>(sc_c_)) {
-    case SecureChannel::none: return true;
-    case SecureChannel::new_tls_psk: return config_.new_tls_psk;
-    case SecureChannel::replace_tls_psk: return config_.replace_tls_psk;
+    case SecureChannel::none:
+      return true;
+    case SecureChannel::new_tls_psk:
+      return config_.new_tls_psk;
+    case SecureChannel::replace_tls_psk:
+      return config_.replace_tls_psk;
   }
   return false;
 }
@@ -157,8 +157,7 @@ void ControllerAuth::on_negotiate(ByteView message) {
   sc_c_ = negotiate->sc_c;
   c2_.clear();
   session_key_.clear();
-  if (!secure_channel_acceptable() &&
-      rejects(point::negotiate_sc_c, AuthFailure::secure_channel_mismatch)) {
+  if (!secure_channel_acceptable() && rejects(point::negotiate_sc_c, AuthFailure::secure_channel_mismatch)) {
     return;
   }
   if (choose(*negotiate)) state_ = State::challenge_due;
@@ -178,13 +177,9 @@ bool ControllerAuth::choose(const AuthNegotiate& negotiate) {
     const auto hash = first_common(hashes, offer.hashes);
     const auto group = first_common(config_.groups, offer.groups);
     if (hash && group && (!null_for_tls || departs(point::negotiate_null_group))) {
-      hash_ = departs(point::challenge_hash)
-                  ? first_not_offered({AuthHash::sha_512, AuthHash::sha_384, AuthHash::sha_256},
-                                      offer.hashes)
-                  : *hash;
-      group_ = departs(point::challenge_group)
-                   ? first_not_offered({DhGroup::ffdhe3072, DhGroup::ffdhe2048}, offer.groups)
-                   : *group;
+      hash_ = departs(point::challenge_hash) ? first_not_offered({AuthHash::sha_512, AuthHash::sha_384, AuthHash::sha_256}, offer.hashes)
+                                             : *hash;
+      group_ = departs(point::challenge_group) ? first_not_offered({DhGroup::ffdhe3072, DhGroup::ffdhe2048}, offer.groups) : *group;
       return true;
     }
   }
@@ -225,8 +220,7 @@ bool ControllerAuth::response_good(const AuthReply& reply) {
   if (!config_.host_secret) return false;
   const Bytes key = key_of(*config_.host_secret, config_.hostnqn, departs(point::key_sha_256));
   const Bytes augmented = augmented_challenge(hash_, group_, session_key_, c1_);
-  const Bytes expected = host_response(
-      hash_, key, {augmented, s1_, t_id_, sc_c_, config_.hostnqn, config_.subnqn});
+  const Bytes expected = host_response(hash_, key, {augmented, s1_, t_id_, sc_c_, config_.hostnqn, config_.subnqn});
   if (departs(point::reply_response_prefix) && reply.response.size() >= kPrefix) {
     return equal_in_constant_time(ByteView{expected}.first(kPrefix), ByteView{reply.response}.first(kPrefix));
   }
@@ -237,8 +231,7 @@ void ControllerAuth::prepare_response(const AuthReply& reply) {
   const Bytes key = key_of(*config_.controller_secret, config_.subnqn, departs(point::key_sha_256));
   const Bytes augmented = augmented_challenge(hash_, group_, session_key_, c2_);
   const ResponseInput input{augmented, reply.seqnum, t_id_, sc_c_, config_.hostnqn, config_.subnqn};
-  response_ = departs(point::success1_response) ? host_response(hash_, key, input)
-                                                : controller_response(hash_, key, input);
+  response_ = departs(point::success1_response) ? host_response(hash_, key, input) : controller_response(hash_, key, input);
 }
 
 void ControllerAuth::on_reply(ByteView message) {
@@ -256,10 +249,8 @@ void ControllerAuth::on_reply(ByteView message) {
   if (!dh_value_good(reply->dh_value)) return;
   const bool challenges = reply->cvalid != 0;
   const bool in_part = departs(point::reply_c2_prefix) && reply->challenge.size() >= kPrefix;
-  const bool repeats = in_part ? std::equal(c1_.begin(), c1_.begin() + kPrefix, reply->challenge.begin())
-                                                       : reply->challenge == c1_;
-  if (challenges && repeats &&
-      rejects(point::reply_c2_repeats_c1, AuthFailure::failed)) {
+  const bool repeats = in_part ? std::equal(c1_.begin(), c1_.begin() + kPrefix, reply->challenge.begin()) : reply->challenge == c1_;
+  if (challenges && repeats && rejects(point::reply_c2_repeats_c1, AuthFailure::failed)) {
     return;
   }
   if (group_ != DhGroup::null) {

@@ -27,13 +27,13 @@ struct ControllerAuthConfig {
 class ControllerAuth {
  public:
   enum class State : std::uint8_t {
-    idle,              ///< no transaction
-    challenge_due,     ///< Negotiate was good
+    idle,           ///< no transaction
+    challenge_due,  ///< Negotiate was good
     reply_awaited,
-    success1_due,      ///< Reply was good
+    success1_due,  ///< Reply was good
     success2_awaited,
     failure1_due,
-    failed,            ///< Failure1 was taken, or Failure2 came: the connection is to end
+    failed,  ///< Failure1 was taken, or Failure2 came: the connection is to end
   };
 
   ControllerAuth(ControllerAuthConfig config, NonceSource& nonces, Departs departs = {});

@@ -13,9 +13,7 @@ inline Bytes session_key(AuthHash hash, ByteView shared) { return digest(hash, s
 /// C itself without a group, else HMAC(KS, C).
 Bytes augmented_challenge(AuthHash hash, DhGroup group, ByteView session_key, ByteView challenge);
 /// PSK = HMAC(KS, C1 || C2).
-inline Bytes generated_psk(AuthHash hash, ByteView session_key, ByteView c1, ByteView c2) {
-  return hmac(hash, session_key, {c1, c2});
-}
+inline Bytes generated_psk(AuthHash hash, ByteView session_key, ByteView c1, ByteView c2) { return hmac(hash, session_key, {c1, c2}); }
 
 /// What goes into a response beside the key.
 struct ResponseInput {

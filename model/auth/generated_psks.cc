@@ -4,8 +4,7 @@
 
 namespace fb::auth {
 
-GeneratedPsks::GeneratedPsks(World& world, PskStore& store, Duration lifetime)
-    : world_(world), store_(store), lifetime_(lifetime) {}
+GeneratedPsks::GeneratedPsks(World& world, PskStore& store, Duration lifetime) : world_(world), store_(store), lifetime_(lifetime) {}
 
 GeneratedPsks::~GeneratedPsks() { world_.loop().cancel(timer_); }
 

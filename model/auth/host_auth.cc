@@ -27,8 +27,7 @@ bool all_zero(const Bytes& bytes) {
 }
 
 bool is_one(const Bytes& bytes) {
-  return !bytes.empty() && bytes.back() == 1 &&
-         std::all_of(bytes.begin(), bytes.end() - 1, [](std::uint8_t byte) { return byte == 0; });
+  return !bytes.empty() && bytes.back() == 1 && std::all_of(bytes.begin(), bytes.end() - 1, [](std::uint8_t byte) { return byte == 0; });
 }
 
 Bytes one_of_length(std::size_t bytes) {
@@ -65,8 +64,7 @@ HostStep HostAuth::begin() {
     sc_c_ = static_cast<std::uint8_t>(SecureChannel::new_tls_psk);
   }
   AuthNegotiate negotiate{t_id_, sc_c_, {}};
-  negotiate.protocols.push_back(
-      {.hashes = ids_of(config_.hashes), .groups = ids_of(config_.groups)});
+  negotiate.protocols.push_back({.hashes = ids_of(config_.hashes), .groups = ids_of(config_.groups)});
   auto& offer = negotiate.protocols.front();
   if (departs(point::host_negotiate_hash)) offer.hashes.push_back(kReservedId);
   if (departs(point::host_negotiate_group)) offer.groups.push_back(kReservedId);
@@ -91,9 +89,7 @@ HostStep HostAuth::failure2() const {
   AuthFailureReport report;
   report.from_host = true;
   report.t_id = t_id_;
-  report.rcodeex = static_cast<std::uint8_t>(departs(point::host_failure2_reason)
-                                                 ? AuthFailure::protocol_not_usable
-                                                 : reason_);
+  report.rcodeex = static_cast<std::uint8_t>(departs(point::host_failure2_reason) ? AuthFailure::protocol_not_usable : reason_);
   return {report.emit(), false};
 }
 
@@ -106,11 +102,9 @@ std::optional<HostStep> HostAuth::on_message(ByteView message) {
   if (state_ == State::success1_awaited && kind == AuthMessage::success1) {
     return on_success1(message);
   }
-  const std::string_view wanted =
-      state_ == State::challenge_awaited ? "a Challenge" : "a Success1";
+  const std::string_view wanted = state_ == State::challenge_awaited ? "a Challenge" : "a Success1";
   if (rejects(point::host_takes_message, AuthFailure::incorrect_message,
-              "the controller sent " + std::string(name_of(kind)) + " instead of " +
-                  std::string(wanted))) {
+              "the controller sent " + std::string(name_of(kind)) + " instead of " + std::string(wanted))) {
     return failure2();
   }
   state_ = State::done;
@@ -135,8 +129,7 @@ std::optional<HostStep> HostAuth::on_failure1(ByteView message) {
 bool HostAuth::dh_value_good(const Bytes& value) {
   const auto bad = AuthFailure::incorrect_payload;
   if (group_ == DhGroup::null) {
-    return value.empty() ||
-           !rejects(point::host_takes_no_dh, bad, "a DH value with the NULL group");
+    return value.empty() || !rejects(point::host_takes_no_dh, bad, "a DH value with the NULL group");
   }
   if (value.empty()) {
     return !rejects(point::host_takes_no_dh, bad, "the Challenge has no DH value");
@@ -150,35 +143,29 @@ bool HostAuth::dh_value_good(const Bytes& value) {
     return false;
   }
   if (dh_value_usable(group_, value)) return true;
-  const auto at = all_zero(value) ? point::host_takes_dh_zero
-                  : is_one(value) ? point::host_takes_dh_one
-                                  : point::host_takes_dh_largest;
+  const auto at = all_zero(value) ? point::host_takes_dh_zero : is_one(value) ? point::host_takes_dh_one : point::host_takes_dh_largest;
   return !rejects(at, bad, "the controller's DH value is none");
 }
 
 bool HostAuth::challenge_good(const AuthChallenge& challenge) {
   const auto bad = AuthFailure::incorrect_payload;
-  if (challenge.t_id != t_id_ &&
-      rejects(point::host_takes_t_id, bad, "the Challenge belongs to another transaction")) {
+  if (challenge.t_id != t_id_ && rejects(point::host_takes_t_id, bad, "the Challenge belongs to another transaction")) {
     return false;
   }
   const bool known_hash = hash_bytes(static_cast<AuthHash>(challenge.hash)) != 0;
   if (!among(config_.hashes, challenge.hash) &&
-      (rejects(point::host_takes_hash, bad, "the Challenge names a hash that was not offered") ||
-       !known_hash)) {
+      (rejects(point::host_takes_hash, bad, "the Challenge names a hash that was not offered") || !known_hash)) {
     return false;
   }
   hash_ = static_cast<AuthHash>(challenge.hash);
   const auto group = static_cast<DhGroup>(challenge.group);
   const bool known_group = group == DhGroup::null || group_bytes(group) != 0;
   if (!among(config_.groups, challenge.group) &&
-      (rejects(point::host_takes_group, bad, "the Challenge names a DH group that was not offered") ||
-       !known_group)) {
+      (rejects(point::host_takes_group, bad, "the Challenge names a DH group that was not offered") || !known_group)) {
     return false;
   }
   group_ = group;
-  if (challenge.hl != hash_bytes(hash_) &&
-      rejects(point::host_takes_hl, bad, "HL of the Challenge does not fit its hash")) {
+  if (challenge.hl != hash_bytes(hash_) && rejects(point::host_takes_hl, bad, "HL of the Challenge does not fit its hash")) {
     return false;
   }
   if (challenge.seqnum == 0 && rejects(point::host_takes_seqnum, bad, "S1 is 0")) return false;
@@ -188,8 +175,7 @@ bool HostAuth::challenge_good(const AuthChallenge& challenge) {
 std::optional<HostStep> HostAuth::on_challenge(ByteView message) {
   const auto challenge = AuthChallenge::parse(message);
   if (!challenge) {
-    if (rejects(point::host_takes_truncated, AuthFailure::incorrect_payload,
-                "the Challenge is truncated")) {
+    if (rejects(point::host_takes_truncated, AuthFailure::incorrect_payload, "the Challenge is truncated")) {
       return failure2();
     }
     state_ = State::done;
@@ -232,8 +218,7 @@ HostStep HostAuth::reply() {
   reply.seqnum = s2_;
   if (group_ != DhGroup::null) {
     const Bytes exponent = nonces_.exponent();
-    reply.dh_value = departs(point::host_reply_dh_one) ? one_of_length(group_bytes(group_))
-                                                       : dh_public(group_, exponent);
+    reply.dh_value = departs(point::host_reply_dh_one) ? one_of_length(group_bytes(group_)) : dh_public(group_, exponent);
     session_key_ = session_key(hash_, dh_shared(group_, exponent, peer_value_));
   } else if (departs(point::host_reply_dh_null)) {
     reply.dh_value = nonces_.bytes(group_bytes(DhGroup::ffdhe2048));
@@ -241,8 +226,7 @@ HostStep HostAuth::reply() {
   const Bytes key = config_.secret.key_of(config_.hostnqn);
   const Bytes augmented = augmented_challenge(hash_, group_, session_key_, c1_);
   const ResponseInput input{augmented, s1_, t_id_, sc_c_, config_.hostnqn, config_.subnqn};
-  reply.response = departs(point::host_reply_response) ? controller_response(hash_, key, input)
-                                                       : host_response(hash_, key, input);
+  reply.response = departs(point::host_reply_response) ? controller_response(hash_, key, input) : host_response(hash_, key, input);
   if (departs(point::host_reply_t_id)) ++reply.t_id;
   if (departs(point::host_reply_hl)) reply.hl = kWrongLength;
   state_ = State::success1_awaited;
@@ -254,8 +238,7 @@ HostStep HostAuth::reply() {
 bool HostAuth::response_good(const AuthSuccess1& success) const {
   const Bytes key = config_.controller_secret->key_of(config_.subnqn);
   const Bytes augmented = augmented_challenge(hash_, group_, session_key_, c2_);
-  const Bytes expected = controller_response(
-      hash_, key, {augmented, s2_, t_id_, sc_c_, config_.hostnqn, config_.subnqn});
+  const Bytes expected = controller_response(hash_, key, {augmented, s2_, t_id_, sc_c_, config_.hostnqn, config_.subnqn});
   if (departs(point::host_takes_response_prefix) && success.response.size() >= kPrefix) {
     return equal_in_constant_time(ByteView{expected}.first(kPrefix), ByteView{success.response}.first(kPrefix));
   }
@@ -270,29 +253,24 @@ std::optional<HostStep> HostAuth::on_success1(ByteView message) {
     state_ = State::done;
     return std::nullopt;
   }
-  if (success->t_id != t_id_ &&
-      rejects(point::host_takes_t_id, bad, "the Success1 belongs to another transaction")) {
+  if (success->t_id != t_id_ && rejects(point::host_takes_t_id, bad, "the Success1 belongs to another transaction")) {
     return failure2();
   }
-  if (success->hl != hash_bytes(hash_) &&
-      rejects(point::host_takes_success1_hl, bad, "HL of the Success1 does not fit the hash")) {
+  if (success->hl != hash_bytes(hash_) && rejects(point::host_takes_success1_hl, bad, "HL of the Success1 does not fit the hash")) {
     return failure2();
   }
   const bool mutual = config_.controller_secret.has_value();
   if (mutual && success->rvalid == 0 &&
-      rejects(point::host_takes_no_response, AuthFailure::failed,
-              "the controller did not authenticate itself")) {
+      rejects(point::host_takes_no_response, AuthFailure::failed, "the controller did not authenticate itself")) {
     return failure2();
   }
   if (mutual && success->rvalid != 0 && !response_good(*success) &&
-      rejects(point::host_takes_response, AuthFailure::failed,
-              "the controller's response is wrong: it does not know the secret")) {
+      rejects(point::host_takes_response, AuthFailure::failed, "the controller's response is wrong: it does not know the secret")) {
     return failure2();
   }
   state_ = State::done;
   if (secure()) {
-    psk_ = GeneratedPsk{generated_psk(hash_, session_key_, c1_, c2_), hash_, config_.hostnqn,
-                        config_.subnqn};
+    psk_ = GeneratedPsk{generated_psk(hash_, session_key_, c1_, c2_), hash_, config_.hostnqn, config_.subnqn};
   }
   if (!mutual || departs(point::host_success2_omitted)) return std::nullopt;
   AuthSuccess2 done{t_id_};

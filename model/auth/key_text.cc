@@ -17,8 +17,7 @@ std::uint32_t crc_of(ByteView bytes) { return crc32_gzip_refl(0, bytes.data(), b
 std::vector<std::string_view> words_of(std::string_view line) {
   constexpr std::string_view kSpace = " \t\r";
   std::vector<std::string_view> words;
-  for (std::size_t at = line.find_first_not_of(kSpace); at != std::string_view::npos;
-       at = line.find_first_not_of(kSpace, at)) {
+  for (std::size_t at = line.find_first_not_of(kSpace); at != std::string_view::npos; at = line.find_first_not_of(kSpace, at)) {
     const std::size_t end = std::min(line.find_first_of(kSpace, at), line.size());
     words.push_back(line.substr(at, end - at));
     at = end;
@@ -44,8 +43,7 @@ KeyText from_base64_with_crc(std::string_view text, bool (*legal)(std::size_t)) 
     return {KeyTextFault::length, {}};
   }
   const std::size_t length = bytes->size() - kCrcBytes;
-  const bool intact =
-      load_le<std::uint32_t>(bytes->data() + length) == crc_of(ByteView{*bytes}.first(length));
+  const bool intact = load_le<std::uint32_t>(bytes->data() + length) == crc_of(ByteView{*bytes}.first(length));
   if (!intact) return {KeyTextFault::crc, {}};
   bytes->resize(length);
   return {KeyTextFault::none, std::move(*bytes)};
@@ -58,8 +56,7 @@ Result<void> for_each_line(std::string_view text, std::string_view name, const T
     text.remove_prefix(std::min(end + 1, text.size()));
     if (words.empty() || words.front().starts_with('#')) continue;
     if (auto taken = take(std::move(words)); !taken) {
-      return Failure{Problem{std::string(name) + ":" + std::to_string(number) + ": " +
-                             taken.error().text}};
+      return Failure{Problem{std::string(name) + ":" + std::to_string(number) + ": " + taken.error().text}};
     }
   }
   return {};

@@ -14,9 +14,7 @@
 
 namespace fb::auth {
 
-inline ByteView as_bytes(std::string_view text) {
-  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
-}
+inline ByteView as_bytes(std::string_view text) { return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}; }
 
 std::string to_base64(ByteView bytes);
 /// Nothing for what is not BASE64 with its padding.

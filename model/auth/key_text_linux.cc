@@ -17,17 +17,13 @@ namespace {
 
 constexpr std::size_t kFileMax = 1u << 20;
 
-bool base64_character(char c) {
-  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' ||
-         c == '/';
-}
+bool base64_character(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '/'; }
 
 }  // namespace
 
 std::string to_base64(ByteView bytes) {
   std::string out((bytes.size() + 2) / 3 * 4 + 1, '\0');
-  EVP_EncodeBlock(reinterpret_cast<std::uint8_t*>(out.data()), bytes.data(),
-                  static_cast<int>(bytes.size()));
+  EVP_EncodeBlock(reinterpret_cast<std::uint8_t*>(out.data()), bytes.data(), static_cast<int>(bytes.size()));
   out.pop_back();
   return out;
 }
@@ -35,8 +31,7 @@ std::string to_base64(ByteView bytes) {
 std::optional<Bytes> from_base64(std::string_view text) {
   const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
   const std::string_view digits = text.substr(0, text.size() - padding);
-  if (text.empty() || text.size() % 4 != 0 ||
-      !std::all_of(digits.begin(), digits.end(), base64_character)) {
+  if (text.empty() || text.size() % 4 != 0 || !std::all_of(digits.begin(), digits.end(), base64_character)) {
     return std::nullopt;
   }
   Bytes out(text.size() / 4 * 3);

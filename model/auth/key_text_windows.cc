@@ -31,8 +31,8 @@ std::optional<Bytes> from_base64(std::string_view text) {
   if (text.empty() || text.size() % 4 != 0 || blank) return std::nullopt;
   Bytes out(text.size() / 4 * 3);
   auto size = static_cast<DWORD>(out.size());
-  const BOOL good = CryptStringToBinaryA(text.data(), static_cast<DWORD>(text.size()), CRYPT_STRING_BASE64, out.data(), &size,
-                                         nullptr, nullptr);
+  const BOOL good =
+      CryptStringToBinaryA(text.data(), static_cast<DWORD>(text.size()), CRYPT_STRING_BASE64, out.data(), &size, nullptr, nullptr);
   if (good == FALSE) return std::nullopt;
   out.resize(size);
   return out;

@@ -15,9 +15,8 @@ inline const std::vector<AuthHash>& all_hashes() {
   return all;
 }
 inline const std::vector<DhGroup>& all_groups() {
-  static const std::vector<DhGroup> all = {DhGroup::null,      DhGroup::ffdhe2048,
-                                           DhGroup::ffdhe3072, DhGroup::ffdhe4096,
-                                           DhGroup::ffdhe6144, DhGroup::ffdhe8192};
+  static const std::vector<DhGroup> all = {DhGroup::null,      DhGroup::ffdhe2048, DhGroup::ffdhe3072,
+                                           DhGroup::ffdhe4096, DhGroup::ffdhe6144, DhGroup::ffdhe8192};
   return all;
 }
 

@@ -21,14 +21,11 @@ PskHash hash_of_length(std::size_t bytes) { return bytes == 32 ? PskHash::sha_25
 AuthHash plain(PskHash hash) { return hash == PskHash::sha_256 ? AuthHash::sha_256 : AuthHash::sha_384; }
 std::string two_digits(PskHash hash) { return hash == PskHash::sha_256 ? "01" : "02"; }
 
-Failure<Problem> wrong(std::string_view why) {
-  return {Problem{"not a TLS key: " + std::string(why)}};
-}
+Failure<Problem> wrong(std::string_view why) { return {Problem{"not a TLS key: " + std::string(why)}}; }
 
 void append(Bytes& to, std::string_view text) { to.insert(to.end(), text.begin(), text.end()); }
 
-Bytes info_of(std::string_view label, std::string_view context, std::size_t length,
-              PskDerivation how) {
+Bytes info_of(std::string_view label, std::string_view context, std::size_t length, PskDerivation how) {
   BENCH_ASSERT(context.size() <= kContextMax, "a context has one byte of length");
   const bool old = how == PskDerivation::old_libnvme;
   Bytes info(2);
@@ -43,8 +40,7 @@ Bytes info_of(std::string_view label, std::string_view context, std::size_t leng
 }
 
 // HKDF-Extract without a salt, then HKDF-Expand-Label (RFC 5869, RFC 8446 7.1).
-Bytes hkdf(PskHash hash, ByteView input, std::string_view label, std::string_view context,
-           std::size_t length, PskDerivation how) {
+Bytes hkdf(PskHash hash, ByteView input, std::string_view label, std::string_view context, std::size_t length, PskDerivation how) {
   const AuthHash h = plain(hash);
   BENCH_ASSERT(length <= hash_bytes(h), "one round is enough");
   const Bytes zeros(hash_bytes(h));
@@ -62,8 +58,7 @@ std::size_t psk_bytes(PskHash hash) { return hash == PskHash::sha_256 ? 32 : 48;
 
 // ------------------------------------------------------------------------------- configured PSKs
 
-ConfiguredPsk::ConfiguredPsk(Bytes bytes, std::optional<PskHash> transform)
-    : bytes_(std::move(bytes)), transform_(transform) {
+ConfiguredPsk::ConfiguredPsk(Bytes bytes, std::optional<PskHash> transform) : bytes_(std::move(bytes)), transform_(transform) {
   BENCH_ASSERT(legal_length(bytes_.size()), "PSKs have 32 or 48 bytes");
   BENCH_ASSERT(!transform_ || psk_bytes(*transform_) == bytes_.size(), "the hash fits the length");
 }
@@ -83,10 +78,14 @@ Result<ConfiguredPsk> ConfiguredPsk::parse(std::string_view text) {
   if (rest[1] != '0') transform = static_cast<PskHash>(rest[1] - '0');
   KeyText key = from_base64_with_crc(rest.substr(3, rest.size() - 4), legal_length);
   switch (key.fault) {
-    case KeyTextFault::none: break;
-    case KeyTextFault::not_base64: return wrong("what stands between the colons is not BASE64");
-    case KeyTextFault::length: return wrong("its length is neither 32 nor 48 bytes");
-    case KeyTextFault::crc: return wrong("the CRC-32 does not match");
+    case KeyTextFault::none:
+      break;
+    case KeyTextFault::not_base64:
+      return wrong("what stands between the colons is not BASE64");
+    case KeyTextFault::length:
+      return wrong("its length is neither 32 nor 48 bytes");
+    case KeyTextFault::crc:
+      return wrong("the CRC-32 does not match");
   }
   if (transform && psk_bytes(*transform) != key.bytes.size()) {
     cleanse(key.bytes.data(), key.bytes.size());
@@ -107,8 +106,7 @@ Bytes ConfiguredPsk::retained(std::string_view hostnqn, PskDerivation how) const
 }
 
 std::string ConfiguredPsk::text() const {
-  return std::string(kPrefix) + (transform_ ? two_digits(*transform_) : "00") + ":" +
-         with_crc_to_base64(bytes_) + ":";
+  return std::string(kPrefix) + (transform_ ? two_digits(*transform_) : "00") + ":" + with_crc_to_base64(bytes_) + ":";
 }
 
 // ------------------------------------------------------------------------------------ identities
@@ -141,19 +139,16 @@ std::optional<PskIdentity> PskIdentity::parse(std::string_view text) {
 }
 
 std::string PskIdentity::text() const {
-  std::string made = "NVMe" + std::to_string(version) + static_cast<char>(origin) +
-                     two_digits(hash) + " " + hostnqn + " " + subnqn;
+  std::string made = "NVMe" + std::to_string(version) + static_cast<char>(origin) + two_digits(hash) + " " + hostnqn + " " + subnqn;
   if (version > 0) made += " " + digest;
   return made;
 }
 
 TlsPsk::~TlsPsk() { cleanse(key.data(), key.size()); }
 
-std::string psk_digest(PskHash hash, ByteView input, std::string_view hostnqn,
-                       std::string_view subnqn) {
+std::string psk_digest(PskHash hash, ByteView input, std::string_view hostnqn, std::string_view subnqn) {
   const ByteView space = as_bytes(" ");
-  return to_base64(hmac(plain(hash), input, {as_bytes(hostnqn), space, as_bytes(subnqn), space,
-                                             as_bytes(kPurpose)}));
+  return to_base64(hmac(plain(hash), input, {as_bytes(hostnqn), space, as_bytes(subnqn), space, as_bytes(kPurpose)}));
 }
 
 Result<TlsPsk> derive_tls_psk(PskIdentity whose, ByteView input, PskDerivation how) {
@@ -161,11 +156,10 @@ Result<TlsPsk> derive_tls_psk(PskIdentity whose, ByteView input, PskDerivation h
     whose.digest = psk_digest(whose.hash, input, whose.hostnqn, whose.subnqn);
   }
   std::string identity = whose.text();
-  const std::string context =
-      whose.version == 0 ? identity : two_digits(whose.hash) + " " + whose.digest;
+  const std::string context = whose.version == 0 ? identity : two_digits(whose.hash) + " " + whose.digest;
   if (context.size() > kContextMax) {
-    return Failure{Problem{"the PSK identity has " + std::to_string(identity.size()) +
-                           " bytes, and version 0 can derive a key from at most 255"}};
+    return Failure{
+        Problem{"the PSK identity has " + std::to_string(identity.size()) + " bytes, and version 0 can derive a key from at most 255"}};
   }
   Bytes key = hkdf(whose.hash, input, "nvme-tls-psk", context, psk_bytes(whose.hash), how);
   return TlsPsk(std::move(identity), std::move(key), whose.hash);
@@ -187,8 +181,8 @@ Result<void> PskStore::take(std::vector<std::string_view> words) {
   if (!psk) return Failure{psk.error()};
   words.pop_back();
   if (!words.empty() && words[0].starts_with("NVMe")) {
-    const auto identity = PskIdentity::parse(std::string_view(
-        words.front().data(), static_cast<std::size_t>(words.back().end() - words.front().begin())));
+    const auto identity =
+        PskIdentity::parse(std::string_view(words.front().data(), static_cast<std::size_t>(words.back().end() - words.front().begin())));
     if (!identity) {
       return Failure{Problem{"the words in front of the key are no PSK identity"}};
     }
@@ -199,8 +193,7 @@ Result<void> PskStore::take(std::vector<std::string_view> words) {
     return {};
   }
   if (words.size() != 0 && words.size() != 2) {
-    return Failure{Problem{
-        "in front of the key stand a host NQN and a subsystem NQN, a PSK identity, or nothing"}};
+    return Failure{Problem{"in front of the key stand a host NQN and a subsystem NQN, a PSK identity, or nothing"}};
   }
   Line line{"*", "*", std::move(psk).value()};
   if (words.size() == 2) {
@@ -218,9 +211,7 @@ Result<void> PskStore::take(std::vector<std::string_view> words) {
 
 Result<PskStore> PskStore::parse(std::string_view text, std::string_view name) {
   PskStore store;
-  auto read = for_each_line(text, name, [&](std::vector<std::string_view> words) {
-    return store.take(std::move(words));
-  });
+  auto read = for_each_line(text, name, [&](std::vector<std::string_view> words) { return store.take(std::move(words)); });
   if (!read) return Failure{read.error()};
   if (store.lines_.empty() && store.ready_.empty()) {
     return Failure{Problem{std::string(name) + ": holds no TLS key"}};
@@ -265,8 +256,7 @@ const ConfiguredPsk* PskStore::configured_for(std::string_view hostnqn, std::str
   return line == nullptr ? nullptr : &line->psk;
 }
 
-Result<TlsPsk> PskStore::for_pair(std::string_view hostnqn, std::string_view subnqn,
-                                  int version) const {
+Result<TlsPsk> PskStore::for_pair(std::string_view hostnqn, std::string_view subnqn, int version) const {
   const Line* const found = line_for(hostnqn, subnqn);
   // A key with an identity of its own names both, too.
   if (found == nullptr || !found->names_both()) {
@@ -276,11 +266,9 @@ Result<TlsPsk> PskStore::for_pair(std::string_view hostnqn, std::string_view sub
     }
   }
   if (found == nullptr) {
-    return Failure{Problem{"no TLS key for host " + std::string(hostnqn) + " and subsystem " +
-                           std::string(subnqn)}};
+    return Failure{Problem{"no TLS key for host " + std::string(hostnqn) + " and subsystem " + std::string(subnqn)}};
   }
-  return derive(*found, {version, PskOrigin::retained, found->psk.goes_with(), std::string(hostnqn),
-                         std::string(subnqn)});
+  return derive(*found, {version, PskOrigin::retained, found->psk.goes_with(), std::string(hostnqn), std::string(subnqn)});
 }
 
 std::optional<TlsPsk> PskStore::any() const {
@@ -299,8 +287,7 @@ std::optional<TlsPsk> PskStore::find(std::string_view identity) const {
   // Two lines may admit a pair, and version 0 does not say which key is meant: as for_pair() chooses.
   for (const bool exact : {true, false}) {
     for (const Line& line : lines_) {
-      if (line.names_both() != exact || line.psk.goes_with() != whose->hash ||
-          !line.admits(whose->hostnqn, whose->subnqn)) {
+      if (line.names_both() != exact || line.psk.goes_with() != whose->hash || !line.admits(whose->hostnqn, whose->subnqn)) {
         continue;
       }
       auto psk = derive(line, *whose);

@@ -75,8 +75,7 @@ struct TlsPsk {
   Bytes key;
   PskHash hash = PskHash::sha_256;
 
-  TlsPsk(std::string name, Bytes bytes, PskHash goes_with)
-      : identity(std::move(name)), key(std::move(bytes)), hash(goes_with) {}
+  TlsPsk(std::string name, Bytes bytes, PskHash goes_with) : identity(std::move(name)), key(std::move(bytes)), hash(goes_with) {}
   TlsPsk(const TlsPsk&) = default;
   TlsPsk(TlsPsk&&) = default;
   TlsPsk& operator=(const TlsPsk&) = default;
@@ -85,13 +84,11 @@ struct TlsPsk {
 };
 
 /// The digest of version 1: BASE64 of an HMAC that only holders of the input PSK can compute.
-std::string psk_digest(PskHash hash, ByteView input, std::string_view hostnqn,
-                       std::string_view subnqn);
+std::string psk_digest(PskHash hash, ByteView input, std::string_view hostnqn, std::string_view subnqn);
 
 /// TLS PSK and identity of an input PSK (retained or generated). `whose.digest` is computed here. Fails
 /// where an identity of version 0 is longer than the 255 bytes that HKDF takes.
-Result<TlsPsk> derive_tls_psk(PskIdentity whose, ByteView input,
-                              PskDerivation how = PskDerivation::specified);
+Result<TlsPsk> derive_tls_psk(PskIdentity whose, ByteView input, PskDerivation how = PskDerivation::specified);
 
 /// The keys of a host or a target.
 class PskStore {

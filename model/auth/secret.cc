@@ -13,9 +13,7 @@ constexpr std::string_view kPurpose = "NVMe-over-Fabrics";
 
 bool legal_length(std::size_t bytes) { return bytes == 32 || bytes == 48 || bytes == 64; }
 
-Failure<Problem> wrong(std::string_view why) {
-  return {Problem{"not a DH-HMAC-CHAP secret: " + std::string(why)}};
-}
+Failure<Problem> wrong(std::string_view why) { return {Problem{"not a DH-HMAC-CHAP secret: " + std::string(why)}}; }
 
 Result<SecretPair> parse_line(std::vector<std::string_view> words) {
   std::string hostnqn = "*";
@@ -56,10 +54,14 @@ Result<Secret> Secret::parse(std::string_view text) {
   if (hash[1] != '0') transform = static_cast<AuthHash>(hash[1] - '0');
   KeyText key = from_base64_with_crc(rest.substr(3, rest.size() - 4), legal_length);
   switch (key.fault) {
-    case KeyTextFault::none: break;
-    case KeyTextFault::not_base64: return wrong("what stands between the colons is not BASE64");
-    case KeyTextFault::length: return wrong("its length is none of 32, 48 and 64 bytes");
-    case KeyTextFault::crc: return wrong("the CRC-32 does not match");
+    case KeyTextFault::none:
+      break;
+    case KeyTextFault::not_base64:
+      return wrong("what stands between the colons is not BASE64");
+    case KeyTextFault::length:
+      return wrong("its length is none of 32, 48 and 64 bytes");
+    case KeyTextFault::crc:
+      return wrong("the CRC-32 does not match");
   }
   return Secret(std::move(key.bytes), transform);
 }

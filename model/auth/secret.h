@@ -15,8 +15,7 @@ namespace fb::auth {
 /// 32, 48 or 64 bytes, and the hash with which a key is made of them. Wiped when it goes.
 class Secret {
  public:
-  Secret(Bytes bytes, std::optional<AuthHash> transform)
-      : bytes_(std::move(bytes)), transform_(transform) {}
+  Secret(Bytes bytes, std::optional<AuthHash> transform) : bytes_(std::move(bytes)), transform_(transform) {}
   Secret(const Secret&) = default;
   Secret(Secret&&) = default;
   Secret& operator=(const Secret&) = default;

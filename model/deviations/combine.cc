@@ -145,8 +145,7 @@ class CombinedHost final : public TransportPart<host::HostHooks> {
 class CombinedSoft final : public softroce::SoftHooks {
  public:
   explicit CombinedSoft(const std::vector<const Deviation*>& chosen)
-      : points_(points_of(chosen, &is_device)),
-        made_(made_of<softroce::SoftHooks, MakeSoftHooks>(chosen)) {}
+      : points_(points_of(chosen, &is_device)), made_(made_of<softroce::SoftHooks, MakeSoftHooks>(chosen)) {}
 
   bool departs(std::string_view point) override {
     if (contains(points_, point)) return true;

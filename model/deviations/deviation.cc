@@ -8,17 +8,28 @@ namespace fb::deviations {
 
 std::string_view name_of(Product product) {
   switch (product) {
-    case Product::controller: return "controller";
-    case Product::host: return "host";
-    case Product::rdma: return "rdma";
-    case Product::cm: return "cm";
-    case Product::endpoint: return "endpoint";
-    case Product::management_requester: return "management-requester";
-    case Product::bus: return "bus";
-    case Product::nd_provider: return "nd-provider";
-    case Product::nd_consumer: return "nd-consumer";
-    case Product::ndk_provider: return "ndk-provider";
-    case Product::ndk_consumer: return "ndk-consumer";
+    case Product::controller:
+      return "controller";
+    case Product::host:
+      return "host";
+    case Product::rdma:
+      return "rdma";
+    case Product::cm:
+      return "cm";
+    case Product::endpoint:
+      return "endpoint";
+    case Product::management_requester:
+      return "management-requester";
+    case Product::bus:
+      return "bus";
+    case Product::nd_provider:
+      return "nd-provider";
+    case Product::nd_consumer:
+      return "nd-consumer";
+    case Product::ndk_provider:
+      return "ndk-provider";
+    case Product::ndk_consumer:
+      return "ndk-consumer";
   }
   return "controller";
 }
@@ -91,8 +102,7 @@ Result<const Deviation*> find_by_report(const std::string& report, std::optional
 }
 
 bool is_report(const std::string& name) {
-  return name.size() >= 2 && name[0] == 'F' &&
-         std::all_of(name.begin() + 1, name.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return name.size() >= 2 && name[0] == 'F' && std::all_of(name.begin() + 1, name.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
 }  // namespace

@@ -81,16 +81,15 @@ using MakeRequesterHooks = std::unique_ptr<mi::RequesterHooks> (*)();
 /// Of the MCTP side of an endpoint, a requester or a bus owner.
 using MakeMctpHooks = std::unique_ptr<mctp::EndpointHooks> (*)();
 
-using Effect = std::variant<Tolerate, AnswerWith, AnswerMi, AlterDrive, Departs, MakeSubsystemHooks, MakeHostHooks,
-                            MakeSoftHooks, MakeEndpointHooks, MakeRequesterHooks, MakeMctpHooks>;
+using Effect = std::variant<Tolerate, AnswerWith, AnswerMi, AlterDrive, Departs, MakeSubsystemHooks, MakeHostHooks, MakeSoftHooks,
+                            MakeEndpointHooks, MakeRequesterHooks, MakeMctpHooks>;
 
 /// The point of a soft device by its enumerator.
 inline Effect departs(softroce::Departure point) { return Departs{softroce::name_of(point)}; }
 
 template <class Base, class H, auto... Arguments>
 constexpr Effect made_as() {
-  return Effect{static_cast<std::unique_ptr<Base> (*)()>(
-      []() -> std::unique_ptr<Base> { return std::make_unique<H>(Arguments...); })};
+  return Effect{static_cast<std::unique_ptr<Base> (*)()>([]() -> std::unique_ptr<Base> { return std::make_unique<H>(Arguments...); })};
 }
 
 /// A hand-written subclass of a product's hooks as an effect; `arguments` are compile-time values for its
@@ -133,9 +132,7 @@ std::vector<const Deviation*> deviations_of(std::string_view requirement);
 
 class RegisteredDeviation {
  public:
-  explicit RegisteredDeviation(const Deviation& deviation) : deviation_(deviation), next_(first_) {
-    first_ = this;
-  }
+  explicit RegisteredDeviation(const Deviation& deviation) : deviation_(deviation), next_(first_) { first_ = this; }
 
  private:
   friend const std::vector<const Deviation*>& all_deviations();
@@ -179,6 +176,7 @@ class DeviationSet {
 }  // namespace fb::deviations
 
 /// At namespace scope in a file below model/deviations/catalogue.
-#define DEVIATION(name, requirement, product, what, ...)                        \
-  static const ::fb::deviations::RegisteredDeviation fb_deviation_##name{       \
-      ::fb::deviations::Deviation{#name, requirement, product, what, __VA_ARGS__}}
+#define DEVIATION(name, requirement, product, what, ...)                           \
+  static const ::fb::deviations::RegisteredDeviation fb_deviation_##name {         \
+    ::fb::deviations::Deviation { #name, requirement, product, what, __VA_ARGS__ } \
+  }

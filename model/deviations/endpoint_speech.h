@@ -12,8 +12,7 @@
 namespace fb::deviations {
 
 inline bool is_mi(const mi::MessageContext& message, mi::Opcode opcode) {
-  return message.kind() == mi::MessageKind::mi_command &&
-         message.opcode() == static_cast<std::uint8_t>(opcode);
+  return message.kind() == mi::MessageKind::mi_command && message.opcode() == static_cast<std::uint8_t>(opcode);
 }
 /// A byte of the request; 0 behind its end.
 inline std::uint8_t request_byte(const mi::MessageContext& message, std::size_t at) {
@@ -45,9 +44,7 @@ class SomeRefused final : public mi::EndpointHooks {
  public:
   using Function = bool (*)(const mi::MessageContext&, mi::Refusal&);
   explicit SomeRefused(Function function) : function_(function) {}
-  bool refuses(const mi::MessageContext& message, mi::Refusal& refusal) override {
-    return function_(message, refusal);
-  }
+  bool refuses(const mi::MessageContext& message, mi::Refusal& refusal) override { return function_(message, refusal); }
 
  private:
   Function function_;
@@ -58,9 +55,7 @@ class SomeNotServed final : public mi::EndpointHooks {
  public:
   using Function = std::optional<mi::Status> (*)(const mi::MessageContext&);
   explicit SomeNotServed(Function function) : function_(function) {}
-  std::optional<mi::Status> admission(const mi::MessageContext& message) override {
-    return function_(message);
-  }
+  std::optional<mi::Status> admission(const mi::MessageContext& message) override { return function_(message); }
 
  private:
   Function function_;

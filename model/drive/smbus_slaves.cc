@@ -10,7 +10,7 @@ namespace fb::mi {
 namespace {
 constexpr std::size_t kShortMemory = 256;
 constexpr std::uint8_t kClearArbitration = 0xFF;
-}
+}  // namespace
 
 void BasicManagementSlave::on_write(ByteView bytes) {
   one_byte_ = bytes.size() == 1;
@@ -26,8 +26,7 @@ Bytes BasicManagementSlave::on_read(std::size_t count) {
   const auto block = basic_management(device_, shown);
   const std::size_t from = std::min<std::size_t>(from_, block.size());
   const std::size_t size = std::min(count, block.size() - from);
-  Bytes bytes(block.begin() + static_cast<std::ptrdiff_t>(from),
-              block.begin() + static_cast<std::ptrdiff_t>(from + size));
+  Bytes bytes(block.begin() + static_cast<std::ptrdiff_t>(from), block.begin() + static_cast<std::ptrdiff_t>(from + size));
   // The first byte of a block says how many follow it.
   const bool begins = from == 0 || from == kBasicIdentityAt;
   if (begins && size > block[from]) arbitration_ = true;
@@ -54,8 +53,7 @@ Bytes VpdMemorySlave::on_read(std::size_t count) {
   return bytes;
 }
 
-SmbusSlaves::SmbusSlaves(mctp::SlaveBus& bus, Device& device, std::uint8_t port, EndpointHooks* hooks)
-    : bus_(bus) {
+SmbusSlaves::SmbusSlaves(mctp::SlaveBus& bus, Device& device, std::uint8_t port, EndpointHooks* hooks) : bus_(bus) {
   const DevicePort& facts = device.port(port);
   if (facts.type != PortType::two_wire) return;
   EndpointHooks& speaks = hooks != nullptr ? *hooks : no_endpoint_hooks();

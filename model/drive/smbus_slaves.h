@@ -23,7 +23,7 @@ class BasicManagementSlave final : public mctp::SmbusSlave {
   Device& device_;
   EndpointHooks& hooks_;
   std::uint8_t from_ = 0;
-  bool one_byte_ = false;     ///< the last write brought no more
+  bool one_byte_ = false;  ///< the last write brought no more
   bool arbitration_ = false;
 };
 

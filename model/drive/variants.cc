@@ -27,12 +27,9 @@ constexpr DriveVariant kVariants[] = {
        o.subsystem.namespace_management.supported = o.subsystem.self_test.supported = false;
        o.subsystem.sanitize = {.block_erase = false, .crypto_erase = false, .overwrite = false};
      }},
-    {"no_firmware_commands", "without firmware commands (F14)",
-     [](DriveOptions& o) { o.subsystem.firmware_update.slots = 0; }},
-    {"small_buffer", "whose management endpoint buffer has 512 bytes",
-     [](DriveOptions& o) { o.endpoint.buffer_bytes = 512; }},
-    {"large_buffer", "whose management endpoint buffer has 64 KiB",
-     [](DriveOptions& o) { o.endpoint.buffer_bytes = 65536; }},
+    {"no_firmware_commands", "without firmware commands (F14)", [](DriveOptions& o) { o.subsystem.firmware_update.slots = 0; }},
+    {"small_buffer", "whose management endpoint buffer has 512 bytes", [](DriveOptions& o) { o.endpoint.buffer_bytes = 512; }},
+    {"large_buffer", "whose management endpoint buffer has 64 KiB", [](DriveOptions& o) { o.endpoint.buffer_bytes = 65536; }},
     {"refuses_auto_pause", "that refuses requests with the auto pause bit, which it does not offer",
      [](DriveOptions& o) {
        o.endpoint.auto_pause = false;
@@ -54,8 +51,7 @@ constexpr DriveVariant kVariants[] = {
      [](DriveOptions& o) {
        for (DevicePort& port : o.device.ports) port.basic_management = false;
      }},
-    {"three_ports", "with a second PCI Express port",
-     [](DriveOptions& o) { o.device.ports.push_back({.type = PortType::pcie}); }},
+    {"three_ports", "with a second PCI Express port", [](DriveOptions& o) { o.device.ports.push_back({.type = PortType::pcie}); }},
     {"controllers_1_and_5", "whose controllers are 1 and 5, none 0 (F12)",
      [](DriveOptions& o) {
        o.subsystem.static_cntlids = {1, 5};
@@ -85,16 +81,14 @@ constexpr DriveVariant kVariants[] = {
      }},
     {"keeps_changes_through_reset", "whose health changes outlive an endpoint reset",
      [](DriveOptions& o) { o.endpoint.reset_keeps_changes = true; }},
-    {"keeps_its_eid", "that keeps a dynamic EID through an endpoint reset",
-     [](DriveOptions& o) { o.reset_keeps_eid = true; }},
+    {"keeps_its_eid", "that keeps a dynamic EID through an endpoint reset", [](DriveOptions& o) { o.reset_keeps_eid = true; }},
     {"takes_reserved_eids", "that takes the EIDs 1 to 7 when they are assigned",
      [](DriveOptions& o) { o.node.policy.refuses_reserved_eids = false; }},
     {"answers_from_its_new_eid", "that answers Set Endpoint ID from the new EID",
      [](DriveOptions& o) { o.node.policy.answers_from_old_eid = false; }},
     {"silent_when_busy", "that drops control requests while it is busy with one",
      [](DriveOptions& o) { o.node.policy.busy_is_answered = false; }},
-    {"slow_control", "that takes 50 ms for every control request",
-     [](DriveOptions& o) { o.node.policy.answer_after = Duration::ms(50); }},
+    {"slow_control", "that takes 50 ms for every control request", [](DriveOptions& o) { o.node.policy.answer_after = Duration::ms(50); }},
     {"more_message_types", "that has SPDM and vendor messages beside NVMe-MI",
      [](DriveOptions& o) {
        o.node.types.push_back({0x05, {{0xF1, 0xF1, 0xFF, 0}}});
@@ -102,7 +96,9 @@ constexpr DriveVariant kVariants[] = {
        o.node.vendors = {{mctp::control::VendorFormat::pci, 0x1234, 1}, {mctp::control::VendorFormat::iana, 0x9999, 2}};
      }},
     {"base_1_0", "of the MCTP base specification 1.0",
-     [](DriveOptions& o) { o.node.base_versions = {{0xF1, 0xF0, 0xFF, 0}}; }},
+     [](DriveOptions& o) {
+       o.node.base_versions = {{0xF1, 0xF0, 0xFF, 0}};
+     }},
 };
 
 }  // namespace

@@ -69,8 +69,7 @@ void PduFaults::apply(std::vector<Bytes>& pdus) {
   }
 }
 
-FaultySubsystem::FaultySubsystem(World& world, fault::Points& points, std::string side,
-                                 std::unique_ptr<subsystem::SubsystemHooks> inner)
+FaultySubsystem::FaultySubsystem(World& world, fault::Points& points, std::string side, std::unique_ptr<subsystem::SubsystemHooks> inner)
     : TransportFaults(points, std::move(side), std::move(inner)),
       world_(world),
       io_(points.at({fault::Site::admission, {}})),
@@ -96,8 +95,7 @@ std::optional<nvme::Status> FaultySubsystem::admit_io(const CommandContext& comm
   std::optional<nvme::Status> answer;
   for (const Decision& decision : io_.next()) {
     if (decision.kind == Kind::status) {
-      answer = nvme::Status::make(static_cast<unsigned>(decision.amount >> 8),
-                                  static_cast<unsigned>(decision.amount & 0xFF));
+      answer = nvme::Status::make(static_cast<unsigned>(decision.amount >> 8), static_cast<unsigned>(decision.amount & 0xFF));
     } else if (decision.kind == Kind::slow) {
       late_[{command.qid, sqe.get(nvme::sqe::cid)}] = Duration::ns(static_cast<std::int64_t>(decision.amount));
     } else if (decision.kind == Kind::fatal && failing_ == nullptr && command.controller != nullptr) {
@@ -119,8 +117,7 @@ std::optional<nvme::Status> FaultySubsystem::admit_admin(const CommandContext& c
   std::optional<nvme::Status> answer;
   for (const Decision& decision : admin_.next()) {
     if (decision.kind == Kind::admin_status) {
-      answer = nvme::Status::make(static_cast<unsigned>(decision.amount >> 8),
-                                  static_cast<unsigned>(decision.amount & 0xFF));
+      answer = nvme::Status::make(static_cast<unsigned>(decision.amount >> 8), static_cast<unsigned>(decision.amount & 0xFF));
       admin_.struck(decision);
     } else if (decision.kind == Kind::admin_withhold) {
       withheld_[sqe.get(nvme::sqe::cid)] = decision;
@@ -129,9 +126,7 @@ std::optional<nvme::Status> FaultySubsystem::admit_admin(const CommandContext& c
   return answer;
 }
 
-void FaultySubsystem::on_fatal() {
-  std::exchange(failing_, nullptr)->fail_association("fault: fatal status");
-}
+void FaultySubsystem::on_fatal() { std::exchange(failing_, nullptr)->fail_association("fault: fatal status"); }
 
 Duration FaultySubsystem::latency(const CommandContext& command) {
   const Duration own = inner_ != nullptr ? inner_->latency(command) : Duration{};
@@ -175,10 +170,17 @@ FaultySubsystem::Answer FaultySubsystem::completion(const CommandContext& comman
   }
   for (const Decision& decision : completions_.next()) {
     switch (decision.kind) {
-      case Kind::withhold: answer = Answer::withhold; break;
-      case Kind::twice: answer = Answer::send_twice; break;
-      case Kind::disconnect: answer = Answer::disconnect_instead; break;
-      default: continue;
+      case Kind::withhold:
+        answer = Answer::withhold;
+        break;
+      case Kind::twice:
+        answer = Answer::send_twice;
+        break;
+      case Kind::disconnect:
+        answer = Answer::disconnect_instead;
+        break;
+      default:
+        continue;
     }
     completions_.struck(decision);
   }
@@ -222,9 +224,7 @@ class FaultyStore final : public subsystem::BlockStore {
   }
   Result<void> zero(std::uint64_t offset, std::uint64_t length) override { return store_->zero(offset, length); }
   Result<void> flush() override { return store_->flush(); }
-  Result<void> flush_range(std::uint64_t offset, std::uint64_t length) override {
-    return store_->flush_range(offset, length);
-  }
+  Result<void> flush_range(std::uint64_t offset, std::uint64_t length) override { return store_->flush_range(offset, length); }
   void lose_power(Rng& rng, const subsystem::AtomicUnit& atomic) override { store_->lose_power(rng, atomic); }
   std::uint64_t bytes_held() const override { return store_->bytes_held(); }
 
@@ -244,8 +244,7 @@ class FaultyStore final : public subsystem::BlockStore {
 
 }  // namespace
 
-std::unique_ptr<subsystem::BlockStore> faulty_store(fault::Points& points, std::string name,
-                                                    std::unique_ptr<subsystem::BlockStore> store) {
+std::unique_ptr<subsystem::BlockStore> faulty_store(fault::Points& points, std::string name, std::unique_ptr<subsystem::BlockStore> store) {
   return std::make_unique<FaultyStore>(points, std::move(name), std::move(store));
 }
 

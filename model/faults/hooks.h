@@ -70,8 +70,7 @@ class FaultyHost final : public TransportFaults<host::HostHooks> {
 
 class FaultySubsystem final : public TransportFaults<subsystem::SubsystemHooks> {
  public:
-  FaultySubsystem(World& world, fault::Points& points, std::string side,
-                  std::unique_ptr<subsystem::SubsystemHooks> inner);
+  FaultySubsystem(World& world, fault::Points& points, std::string side, std::unique_ptr<subsystem::SubsystemHooks> inner);
 
   bool refuses(const subsystem::CommandContext& command, subsystem::Refusal& refusal) override;
   std::optional<nvme::Status> admission(const subsystem::CommandContext& command) override;
@@ -100,7 +99,7 @@ class FaultySubsystem final : public TransportFaults<subsystem::SubsystemHooks> 
   fault::Point& admin_;
   fault::Point& completions_;
   std::map<std::pair<std::uint16_t, std::uint16_t>, Duration> late_;  ///< by queue and command identifier
-  std::map<std::uint16_t, fault::Decision> withheld_;  ///< admin commands by identifier
+  std::map<std::uint16_t, fault::Decision> withheld_;                 ///< admin commands by identifier
   subsystem::Controller* failing_ = nullptr;
   Timer<FaultySubsystem, &FaultySubsystem::on_fatal> fatal_{"fault.fatal", *this};
 };
@@ -109,9 +108,7 @@ class FaultySubsystem final : public TransportFaults<subsystem::SubsystemHooks> 
 class FaultyDevice final : public softroce::SoftHooks {
  public:
   FaultyDevice(fault::Points& points, const std::string& side, std::unique_ptr<softroce::SoftHooks> inner)
-      : inner_(std::move(inner)),
-        receives_(points.at({fault::Site::receive, side})),
-        keys_(points.at({fault::Site::key, side})) {}
+      : inner_(std::move(inner)), receives_(points.at({fault::Site::receive, side})), keys_(points.at({fault::Site::key, side})) {}
 
   bool departs(std::string_view point) override { return inner_ != nullptr && inner_->departs(point); }
   Receiver receiver() override;
@@ -128,7 +125,6 @@ class FaultyDevice final : public softroce::SoftHooks {
 };
 
 /// A namespace's blocks, some of which cannot be read or written when they are asked for.
-std::unique_ptr<subsystem::BlockStore> faulty_store(fault::Points& points, std::string name,
-                                                    std::unique_ptr<subsystem::BlockStore> store);
+std::unique_ptr<subsystem::BlockStore> faulty_store(fault::Points& points, std::string name, std::unique_ptr<subsystem::BlockStore> store);
 
 }  // namespace fb::faults

@@ -23,12 +23,9 @@ Record<L> start_fabrics(fabrics::FabricsType type) {
   return command;
 }
 
-Record<nvme::ReadWriteSqe> start_io(nvme::IoOpcode opcode, std::uint32_t nsid, std::uint64_t lba,
-                                    std::uint32_t blocks) {
+Record<nvme::ReadWriteSqe> start_io(nvme::IoOpcode opcode, std::uint32_t nsid, std::uint64_t lba, std::uint32_t blocks) {
   auto command = start<nvme::ReadWriteSqe>(static_cast<std::uint8_t>(opcode));
-  command.set(nvme::sqe::nsid, nsid)
-      .set(nvme::rw_sqe::slba, lba)
-      .set(nvme::rw_sqe::nlb, ZeroBased<std::uint16_t>::of(blocks));
+  command.set(nvme::sqe::nsid, nsid).set(nvme::rw_sqe::slba, lba).set(nvme::rw_sqe::nlb, ZeroBased<std::uint16_t>::of(blocks));
   return command;
 }
 
@@ -39,9 +36,7 @@ Record<L> start_io_as(nvme::IoOpcode opcode, std::uint32_t nsid) {
   return command;
 }
 
-ByteView text_bytes(std::string_view text) {
-  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
-}
+ByteView text_bytes(std::string_view text) { return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}; }
 
 }  // namespace
 
@@ -67,8 +62,7 @@ Record<fabrics::PropertyGetSqe> property_get(std::uint32_t offset, fabrics::Prop
 }
 
 Record<fabrics::PropertyGetSqe> property_get(std::uint32_t offset) {
-  return property_get(offset, offset == fabrics::property::cap ? fabrics::PropertySize::eight
-                                                               : fabrics::PropertySize::four);
+  return property_get(offset, offset == fabrics::property::cap ? fabrics::PropertySize::eight : fabrics::PropertySize::four);
 }
 
 Record<fabrics::PropertySetSqe> property_set(std::uint32_t offset, std::uint64_t value) {
@@ -92,9 +86,7 @@ Record<fabrics::AuthSqe> authentication(fabrics::FabricsType type, std::size_t b
 
 }  // namespace
 
-Record<fabrics::AuthSqe> authentication_send(std::size_t bytes) {
-  return authentication(fabrics::FabricsType::authentication_send, bytes);
-}
+Record<fabrics::AuthSqe> authentication_send(std::size_t bytes) { return authentication(fabrics::FabricsType::authentication_send, bytes); }
 
 Record<fabrics::AuthSqe> authentication_receive(std::size_t bytes) {
   return authentication(fabrics::FabricsType::authentication_receive, bytes);
@@ -112,20 +104,16 @@ Record<nvme::IdentifySqe> identify(nvme::Cns cns, std::uint32_t nsid) {
   return command;
 }
 
-Record<nvme::GetLogPageSqe> get_log(std::uint8_t lid, std::uint32_t length, std::uint64_t offset,
-                                    std::uint32_t nsid) {
+Record<nvme::GetLogPageSqe> get_log(std::uint8_t lid, std::uint32_t length, std::uint64_t offset, std::uint32_t nsid) {
   auto command = start_admin<nvme::GetLogPageSqe>(nvme::AdminOpcode::get_log_page);
   command.set(nvme::get_log_sqe::lid, lid).set(nvme::sqe::nsid, nsid);
   nvme::set_log_range(command, offset, length);
   return command;
 }
 
-Record<nvme::GetFeaturesSqe> get_features(std::uint8_t fid, nvme::FeatureSelect select,
-                                          std::uint32_t cdw11) {
+Record<nvme::GetFeaturesSqe> get_features(std::uint8_t fid, nvme::FeatureSelect select, std::uint32_t cdw11) {
   auto command = start_admin<nvme::GetFeaturesSqe>(nvme::AdminOpcode::get_features);
-  command.set(nvme::features_sqe::fid, fid)
-      .set(nvme::features_sqe::sel, select)
-      .set(nvme::features_sqe::cdw11, cdw11);
+  command.set(nvme::features_sqe::fid, fid).set(nvme::features_sqe::sel, select).set(nvme::features_sqe::cdw11, cdw11);
   return command;
 }
 
@@ -135,9 +123,7 @@ Record<nvme::SetFeaturesSqe> set_features(std::uint8_t fid, std::uint32_t cdw11)
   return command;
 }
 
-nvme::Sqe keep_alive() {
-  return start_admin<nvme::SqeLayout>(nvme::AdminOpcode::keep_alive);
-}
+nvme::Sqe keep_alive() { return start_admin<nvme::SqeLayout>(nvme::AdminOpcode::keep_alive); }
 
 Record<nvme::AbortSqe> abort(std::uint16_t sqid, std::uint16_t cid) {
   auto command = start_admin<nvme::AbortSqe>(nvme::AdminOpcode::abort);
@@ -145,9 +131,7 @@ Record<nvme::AbortSqe> abort(std::uint16_t sqid, std::uint16_t cid) {
   return command;
 }
 
-nvme::Sqe async_event_request() {
-  return start_admin<nvme::SqeLayout>(nvme::AdminOpcode::async_event_request);
-}
+nvme::Sqe async_event_request() { return start_admin<nvme::SqeLayout>(nvme::AdminOpcode::async_event_request); }
 
 Record<nvme::FirmwareDownloadSqe> firmware_download(std::uint64_t offset, std::size_t bytes) {
   auto command = start_admin<nvme::FirmwareDownloadSqe>(nvme::AdminOpcode::firmware_download);
@@ -163,9 +147,7 @@ Record<nvme::FirmwareCommitSqe> firmware_commit(unsigned slot, nvme::CommitActio
 
 Record<nvme::FormatSqe> format_nvm(std::uint32_t nsid, unsigned lbaf) {
   auto command = start_admin<nvme::FormatSqe>(nvme::AdminOpcode::format_nvm);
-  command.set(nvme::sqe::nsid, nsid)
-      .set(nvme::format_sqe::lbafl, lbaf & 0xF)
-      .set(nvme::format_sqe::lbafu, lbaf >> 4);
+  command.set(nvme::sqe::nsid, nsid).set(nvme::format_sqe::lbafl, lbaf & 0xF).set(nvme::format_sqe::lbafu, lbaf >> 4);
   return command;
 }
 
@@ -206,44 +188,37 @@ namespace {
 template <class L>
 Record<L> directive(nvme::AdminOpcode opcode, std::uint32_t nsid, nvme::DirectiveType type, std::uint8_t operation) {
   auto command = start_admin<L>(opcode);
-  command.set(nvme::sqe::nsid, nsid)
-      .set(nvme::directive_sqe::dtype, type)
-      .set(nvme::directive_sqe::doper, operation);
+  command.set(nvme::sqe::nsid, nsid).set(nvme::directive_sqe::dtype, type).set(nvme::directive_sqe::doper, operation);
   return command;
 }
 
 }  // namespace
 
-Record<nvme::DirectiveSqe> directive_receive(std::uint32_t nsid, nvme::DirectiveType type, std::uint8_t operation,
-                                             std::size_t room) {
+Record<nvme::DirectiveSqe> directive_receive(std::uint32_t nsid, nvme::DirectiveType type, std::uint8_t operation, std::size_t room) {
   BENCH_ASSERT(room != 0 && room % 4 == 0, "directives are received in dwords");
   auto command = directive<nvme::DirectiveSqe>(nvme::AdminOpcode::directive_receive, nsid, type, operation);
   command.set(nvme::directive_sqe::numd, room / 4 - 1);
   return command;
 }
-Record<nvme::DirectiveSqe> directive_send(std::uint32_t nsid, nvme::DirectiveType type, std::uint8_t operation,
-                                          std::uint16_t specific) {
+Record<nvme::DirectiveSqe> directive_send(std::uint32_t nsid, nvme::DirectiveType type, std::uint8_t operation, std::uint16_t specific) {
   auto command = directive<nvme::DirectiveSqe>(nvme::AdminOpcode::directive_send, nsid, type, operation);
   command.set(nvme::directive_sqe::dspec, specific);
   return command;
 }
 Record<nvme::EnableDirectiveSqe> enable_directive(std::uint32_t nsid, nvme::DirectiveType type, bool on) {
-  auto command = directive<nvme::EnableDirectiveSqe>(nvme::AdminOpcode::directive_send, nsid,
-                                                     nvme::DirectiveType::identify,
+  auto command = directive<nvme::EnableDirectiveSqe>(nvme::AdminOpcode::directive_send, nsid, nvme::DirectiveType::identify,
                                                      nvme::directive_operation::identify_enable);
   command.set(nvme::directive_sqe::tdtype, type).set(nvme::directive_sqe::endir, on);
   return command;
 }
 Record<nvme::AllocateStreamsSqe> allocate_streams(std::uint32_t nsid, std::uint16_t wanted) {
-  auto command = directive<nvme::AllocateStreamsSqe>(nvme::AdminOpcode::directive_receive, nsid,
-                                                     nvme::DirectiveType::streams,
+  auto command = directive<nvme::AllocateStreamsSqe>(nvme::AdminOpcode::directive_receive, nsid, nvme::DirectiveType::streams,
                                                      nvme::directive_operation::streams_allocate);
   command.set(nvme::directive_sqe::nsr, wanted);
   return command;
 }
 
-Record<nvme::LockdownSqe> lockdown(nvme::LockdownScope scope, std::uint8_t code, bool prohibit,
-                                   nvme::LockdownInterface where) {
+Record<nvme::LockdownSqe> lockdown(nvme::LockdownScope scope, std::uint8_t code, bool prohibit, nvme::LockdownInterface where) {
   auto command = start_admin<nvme::LockdownSqe>(nvme::AdminOpcode::lockdown);
   command.set(nvme::lockdown_sqe::scp, scope)
       .set(nvme::lockdown_sqe::ofi, code)
@@ -252,17 +227,14 @@ Record<nvme::LockdownSqe> lockdown(nvme::LockdownScope scope, std::uint8_t code,
   return command;
 }
 
-Record<nvme::CapacityManagementSqe> capacity_management(nvme::CapacityOperation operation, std::uint16_t element,
-                                                        std::uint64_t bytes) {
+Record<nvme::CapacityManagementSqe> capacity_management(nvme::CapacityOperation operation, std::uint16_t element, std::uint64_t bytes) {
   auto command = start_admin<nvme::CapacityManagementSqe>(nvme::AdminOpcode::capacity_management);
-  command.set(nvme::capacity_sqe::oper, operation)
-      .set(nvme::capacity_sqe::elid, element)
-      .set(nvme::capacity_sqe::cap, bytes);
+  command.set(nvme::capacity_sqe::oper, operation).set(nvme::capacity_sqe::elid, element).set(nvme::capacity_sqe::cap, bytes);
   return command;
 }
 
-Record<nvme::GetLbaStatusSqe> get_lba_status(std::uint32_t nsid, nvme::LbaStatusAction action, std::uint64_t lba,
-                                             std::uint16_t blocks, std::size_t bytes) {
+Record<nvme::GetLbaStatusSqe> get_lba_status(std::uint32_t nsid, nvme::LbaStatusAction action, std::uint64_t lba, std::uint16_t blocks,
+                                             std::size_t bytes) {
   auto command = start_admin<nvme::GetLbaStatusSqe>(nvme::AdminOpcode::get_lba_status);
   command.set(nvme::sqe::nsid, nsid)
       .set(nvme::lba_status_sqe::slba, lba)
@@ -274,12 +246,9 @@ Record<nvme::GetLbaStatusSqe> get_lba_status(std::uint32_t nsid, nvme::LbaStatus
 
 namespace {
 
-Record<nvme::SecuritySqe> security(nvme::AdminOpcode opcode, std::uint8_t protocol, std::uint16_t specific,
-                                   std::uint32_t length) {
+Record<nvme::SecuritySqe> security(nvme::AdminOpcode opcode, std::uint8_t protocol, std::uint16_t specific, std::uint32_t length) {
   auto command = start_admin<nvme::SecuritySqe>(opcode);
-  command.set(nvme::security_sqe::secp, protocol)
-      .set(nvme::security_sqe::spsp, specific)
-      .set(nvme::security_sqe::length, length);
+  command.set(nvme::security_sqe::secp, protocol).set(nvme::security_sqe::spsp, specific).set(nvme::security_sqe::length, length);
   return command;
 }
 
@@ -301,21 +270,17 @@ Record<nvme::ReadWriteSqe> write(std::uint32_t nsid, std::uint64_t lba, std::uin
 Record<nvme::ReadWriteSqe> compare(std::uint32_t nsid, std::uint64_t lba, std::uint32_t blocks) {
   return start_io(nvme::IoOpcode::compare, nsid, lba, blocks);
 }
-Record<nvme::ReadWriteSqe> write_zeroes(std::uint32_t nsid, std::uint64_t lba,
-                                        std::uint32_t blocks) {
+Record<nvme::ReadWriteSqe> write_zeroes(std::uint32_t nsid, std::uint64_t lba, std::uint32_t blocks) {
   return start_io(nvme::IoOpcode::write_zeroes, nsid, lba, blocks);
 }
-Record<nvme::ReadWriteSqe> write_uncorrectable(std::uint32_t nsid, std::uint64_t lba,
-                                               std::uint32_t blocks) {
+Record<nvme::ReadWriteSqe> write_uncorrectable(std::uint32_t nsid, std::uint64_t lba, std::uint32_t blocks) {
   return start_io(nvme::IoOpcode::write_uncorrectable, nsid, lba, blocks);
 }
 Record<nvme::ReadWriteSqe> verify(std::uint32_t nsid, std::uint64_t lba, std::uint32_t blocks) {
   return start_io(nvme::IoOpcode::verify, nsid, lba, blocks);
 }
 
-nvme::Sqe flush(std::uint32_t nsid) {
-  return any_command(static_cast<std::uint8_t>(nvme::IoOpcode::flush), nsid);
-}
+nvme::Sqe flush(std::uint32_t nsid) { return any_command(static_cast<std::uint8_t>(nvme::IoOpcode::flush), nsid); }
 
 Bytes reservation_keys(std::uint64_t current, std::uint64_t other) {
   Record<nvme::ReservationKeys> keys;
@@ -340,22 +305,19 @@ Record<nvme::ReservationSqe> reservation(nvme::IoOpcode opcode, std::uint32_t ns
 
 }  // namespace
 
-Record<nvme::ReservationSqe> reservation_register(std::uint32_t nsid, nvme::RegisterAction action,
-                                                  nvme::PersistChange change) {
+Record<nvme::ReservationSqe> reservation_register(std::uint32_t nsid, nvme::RegisterAction action, nvme::PersistChange change) {
   auto command = reservation(nvme::IoOpcode::reservation_register, nsid, action);
   command.set(nvme::reservation_sqe::cptpl, static_cast<unsigned>(change));
   return command;
 }
 
-Record<nvme::ReservationSqe> reservation_acquire(std::uint32_t nsid, nvme::AcquireAction action,
-                                                 nvme::ReservationType type) {
+Record<nvme::ReservationSqe> reservation_acquire(std::uint32_t nsid, nvme::AcquireAction action, nvme::ReservationType type) {
   auto command = reservation(nvme::IoOpcode::reservation_acquire, nsid, action);
   command.set(nvme::reservation_sqe::rtype, static_cast<unsigned>(type));
   return command;
 }
 
-Record<nvme::ReservationSqe> reservation_release(std::uint32_t nsid, nvme::ReleaseAction action,
-                                                 nvme::ReservationType type) {
+Record<nvme::ReservationSqe> reservation_release(std::uint32_t nsid, nvme::ReleaseAction action, nvme::ReservationType type) {
   auto command = reservation(nvme::IoOpcode::reservation_release, nsid, action);
   command.set(nvme::reservation_sqe::rtype, static_cast<unsigned>(type));
   return command;
@@ -363,9 +325,7 @@ Record<nvme::ReservationSqe> reservation_release(std::uint32_t nsid, nvme::Relea
 
 Record<nvme::ReservationReportSqe> reservation_report(std::uint32_t nsid, std::size_t bytes) {
   auto command = start<nvme::ReservationReportSqe>(static_cast<std::uint8_t>(nvme::IoOpcode::reservation_report));
-  command.set(nvme::sqe::nsid, nsid)
-      .set(nvme::reservation_sqe::numd, bytes / 4 - 1)
-      .set(nvme::reservation_sqe::eds, true);
+  command.set(nvme::sqe::nsid, nsid).set(nvme::reservation_sqe::numd, bytes / 4 - 1).set(nvme::reservation_sqe::eds, true);
   return command;
 }
 
@@ -379,11 +339,8 @@ Record<nvme::CopySqe> copy(std::uint32_t nsid, std::uint64_t to, std::uint32_t r
 }
 
 Record<nvme::DatasetManagementSqe> deallocate(std::uint32_t nsid, std::uint32_t ranges) {
-  auto command = start<nvme::DatasetManagementSqe>(
-      static_cast<std::uint8_t>(nvme::IoOpcode::dataset_management));
-  command.set(nvme::sqe::nsid, nsid)
-      .set(nvme::dsm_sqe::nr, ZeroBased<std::uint8_t>::of(ranges))
-      .set(nvme::dsm_sqe::ad, true);
+  auto command = start<nvme::DatasetManagementSqe>(static_cast<std::uint8_t>(nvme::IoOpcode::dataset_management));
+  command.set(nvme::sqe::nsid, nsid).set(nvme::dsm_sqe::nr, ZeroBased<std::uint8_t>::of(ranges)).set(nvme::dsm_sqe::ad, true);
   return command;
 }
 
@@ -395,14 +352,11 @@ Record<nvme::DsmRange> dsm_range(std::uint64_t lba, std::uint32_t blocks) {
 
 Record<nvme::ZoneSendSqe> zone_send(std::uint32_t nsid, nvme::ZoneSendAction action, std::uint64_t start, bool all) {
   auto command = start_io_as<nvme::ZoneSendSqe>(nvme::IoOpcode::zone_management_send, nsid);
-  command.set(nvme::zone_send_sqe::slba, start)
-      .set(nvme::zone_send_sqe::zsa, action)
-      .set(nvme::zone_send_sqe::select_all, all);
+  command.set(nvme::zone_send_sqe::slba, start).set(nvme::zone_send_sqe::zsa, action).set(nvme::zone_send_sqe::select_all, all);
   return command;
 }
 
-Record<nvme::ZoneReceiveSqe> zone_report(std::uint32_t nsid, std::uint64_t lba, std::size_t bytes,
-                                         nvme::ZoneReporting option) {
+Record<nvme::ZoneReceiveSqe> zone_report(std::uint32_t nsid, std::uint64_t lba, std::size_t bytes, nvme::ZoneReporting option) {
   auto command = start_io_as<nvme::ZoneReceiveSqe>(nvme::IoOpcode::zone_management_receive, nsid);
   command.set(nvme::zone_receive_sqe::slba, lba)
       .set(nvme::zone_receive_sqe::numd, ZeroBased<std::uint32_t>::of(bytes / 4))

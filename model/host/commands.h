@@ -71,21 +71,17 @@ Record<fabrics::AuthSqe> authentication_receive(std::size_t bytes);
 
 Record<nvme::IdentifySqe> identify(nvme::Cns cns, std::uint32_t nsid = 0);
 /// `length` is a multiple of 4. RAE is 0: the read clears the event.
-Record<nvme::GetLogPageSqe> get_log(std::uint8_t lid, std::uint32_t length,
-                                    std::uint64_t offset = 0,
+Record<nvme::GetLogPageSqe> get_log(std::uint8_t lid, std::uint32_t length, std::uint64_t offset = 0,
                                     std::uint32_t nsid = nvme::kAllNamespaces);
-Record<nvme::GetFeaturesSqe> get_features(
-    std::uint8_t fid, nvme::FeatureSelect select = nvme::FeatureSelect::current,
-    std::uint32_t cdw11 = 0);
+Record<nvme::GetFeaturesSqe> get_features(std::uint8_t fid, nvme::FeatureSelect select = nvme::FeatureSelect::current,
+                                          std::uint32_t cdw11 = 0);
 Record<nvme::SetFeaturesSqe> set_features(std::uint8_t fid, std::uint32_t cdw11);
 /// The same by name.
-inline Record<nvme::GetLogPageSqe> get_log(nvme::LogPage page, std::uint32_t length,
-                                           std::uint64_t offset = 0) {
+inline Record<nvme::GetLogPageSqe> get_log(nvme::LogPage page, std::uint32_t length, std::uint64_t offset = 0) {
   return get_log(static_cast<std::uint8_t>(page), length, offset);
 }
-inline Record<nvme::GetFeaturesSqe> get_features(
-    nvme::FeatureId id, nvme::FeatureSelect select = nvme::FeatureSelect::current,
-    std::uint32_t cdw11 = 0) {
+inline Record<nvme::GetFeaturesSqe> get_features(nvme::FeatureId id, nvme::FeatureSelect select = nvme::FeatureSelect::current,
+                                                 std::uint32_t cdw11 = 0) {
   return get_features(static_cast<std::uint8_t>(id), select, cdw11);
 }
 inline Record<nvme::SetFeaturesSqe> set_features(nvme::FeatureId id, std::uint32_t cdw11) {
@@ -110,19 +106,16 @@ Record<nvme::NamespaceAttachmentSqe> detach_namespace(std::uint32_t nsid);
 Record<nvme::SanitizeSqe> sanitize(nvme::SanitizeAction action);
 Record<nvme::SelfTestSqe> device_self_test(nvme::SelfTestCode code, std::uint32_t nsid = 0);
 /// `room` is a multiple of 4 and not 0.
-Record<nvme::DirectiveSqe> directive_receive(std::uint32_t nsid, nvme::DirectiveType type, std::uint8_t operation,
-                                             std::size_t room);
-Record<nvme::DirectiveSqe> directive_send(std::uint32_t nsid, nvme::DirectiveType type, std::uint8_t operation,
-                                          std::uint16_t specific = 0);
+Record<nvme::DirectiveSqe> directive_receive(std::uint32_t nsid, nvme::DirectiveType type, std::uint8_t operation, std::size_t room);
+Record<nvme::DirectiveSqe> directive_send(std::uint32_t nsid, nvme::DirectiveType type, std::uint8_t operation, std::uint16_t specific = 0);
 Record<nvme::EnableDirectiveSqe> enable_directive(std::uint32_t nsid, nvme::DirectiveType type, bool on);
 Record<nvme::AllocateStreamsSqe> allocate_streams(std::uint32_t nsid, std::uint16_t wanted);
 Record<nvme::LockdownSqe> lockdown(nvme::LockdownScope scope, std::uint8_t code, bool prohibit,
                                    nvme::LockdownInterface where = nvme::LockdownInterface::admin_queue);
-Record<nvme::CapacityManagementSqe> capacity_management(nvme::CapacityOperation operation, std::uint16_t element,
-                                                        std::uint64_t bytes = 0);
+Record<nvme::CapacityManagementSqe> capacity_management(nvme::CapacityOperation operation, std::uint16_t element, std::uint64_t bytes = 0);
 /// Room for `bytes`, a multiple of 4; `blocks` 0: up to the end of the namespace.
-Record<nvme::GetLbaStatusSqe> get_lba_status(std::uint32_t nsid, nvme::LbaStatusAction action, std::uint64_t lba,
-                                             std::uint16_t blocks, std::size_t bytes);
+Record<nvme::GetLbaStatusSqe> get_lba_status(std::uint32_t nsid, nvme::LbaStatusAction action, std::uint64_t lba, std::uint16_t blocks,
+                                             std::size_t bytes);
 /// `length` bytes go with the command, or come back.
 Record<nvme::SecuritySqe> security_send(std::uint8_t protocol, std::uint16_t specific, std::uint32_t length);
 Record<nvme::SecuritySqe> security_receive(std::uint8_t protocol, std::uint16_t specific, std::uint32_t length);
@@ -133,10 +126,8 @@ Record<nvme::SecuritySqe> security_receive(std::uint8_t protocol, std::uint16_t 
 Record<nvme::ReadWriteSqe> read(std::uint32_t nsid, std::uint64_t lba, std::uint32_t blocks);
 Record<nvme::ReadWriteSqe> write(std::uint32_t nsid, std::uint64_t lba, std::uint32_t blocks);
 Record<nvme::ReadWriteSqe> compare(std::uint32_t nsid, std::uint64_t lba, std::uint32_t blocks);
-Record<nvme::ReadWriteSqe> write_zeroes(std::uint32_t nsid, std::uint64_t lba,
-                                        std::uint32_t blocks);
-Record<nvme::ReadWriteSqe> write_uncorrectable(std::uint32_t nsid, std::uint64_t lba,
-                                               std::uint32_t blocks);
+Record<nvme::ReadWriteSqe> write_zeroes(std::uint32_t nsid, std::uint64_t lba, std::uint32_t blocks);
+Record<nvme::ReadWriteSqe> write_uncorrectable(std::uint32_t nsid, std::uint64_t lba, std::uint32_t blocks);
 Record<nvme::ReadWriteSqe> verify(std::uint32_t nsid, std::uint64_t lba, std::uint32_t blocks);
 nvme::Sqe flush(std::uint32_t nsid);
 
@@ -146,8 +137,7 @@ Bytes reservation_keys(std::uint64_t current, std::uint64_t other);
 Bytes reservation_key(std::uint64_t current);
 Record<nvme::ReservationSqe> reservation_register(std::uint32_t nsid, nvme::RegisterAction action,
                                                   nvme::PersistChange change = nvme::PersistChange::none);
-Record<nvme::ReservationSqe> reservation_acquire(std::uint32_t nsid, nvme::AcquireAction action,
-                                                 nvme::ReservationType type);
+Record<nvme::ReservationSqe> reservation_acquire(std::uint32_t nsid, nvme::AcquireAction action, nvme::ReservationType type);
 Record<nvme::ReservationSqe> reservation_release(std::uint32_t nsid, nvme::ReleaseAction action,
                                                  nvme::ReservationType type = nvme::ReservationType::none);
 /// Room for `bytes`, a multiple of 4, of the extended form.
@@ -160,8 +150,7 @@ Record<nvme::DatasetManagementSqe> deallocate(std::uint32_t nsid, std::uint32_t 
 Record<nvme::DsmRange> dsm_range(std::uint64_t lba, std::uint32_t blocks);
 
 /// `start` is the first block of the zone; with `all` it says nothing.
-Record<nvme::ZoneSendSqe> zone_send(std::uint32_t nsid, nvme::ZoneSendAction action, std::uint64_t start,
-                                    bool all = false);
+Record<nvme::ZoneSendSqe> zone_send(std::uint32_t nsid, nvme::ZoneSendAction action, std::uint64_t start, bool all = false);
 /// `bytes` is a multiple of 4; zones from the one with block `lba` on.
 Record<nvme::ZoneReceiveSqe> zone_report(std::uint32_t nsid, std::uint64_t lba, std::size_t bytes,
                                          nvme::ZoneReporting option = nvme::ZoneReporting::all);

@@ -23,21 +23,15 @@ HostError transport_error(const transport::ChannelEnd& end) {
   error.kind = HostError::Kind::transport;
   error.end = end;
   error.text = end.text.empty() ? "the connection ended" : end.text;
-  error.permanent = end.kind == transport::ChannelEnd::Kind::refused &&
-                    end.cm_reason == kConsumerReject && end.status != kNoResources;
+  error.permanent = end.kind == transport::ChannelEnd::Kind::refused && end.cm_reason == kConsumerReject && end.status != kNoResources;
   return error;
 }
 
 }  // namespace
 
-Controller::Controller(World& world, transport::HostFabric& fabric, const HostOptions& host,
-                       ConnectOptions options, ControllerListener& listener)
-    : world_(world),
-      fabric_(fabric),
-      host_(host),
-      options_(std::move(options)),
-      listener_(listener),
-      delay_(options_.reconnect_delay) {}
+Controller::Controller(World& world, transport::HostFabric& fabric, const HostOptions& host, ConnectOptions options,
+                       ControllerListener& listener)
+    : world_(world), fabric_(fabric), host_(host), options_(std::move(options)), listener_(listener), delay_(options_.reconnect_delay) {}
 
 Controller::~Controller() {
   ++epoch_;
@@ -77,8 +71,7 @@ Op<Controller::Outcome> Controller::connect() {
 }
 
 Op<ControllerState> Controller::reached(ControllerState state) {
-  auto made = make_op<ControllerState>(
-      world_, "controller of " + options_.subnqn + " to be " + std::string(name_of(state)));
+  auto made = make_op<ControllerState>(world_, "controller of " + options_.subnqn + " to be " + std::string(name_of(state)));
   if (state_ == state) {
     made.promise.settle(state);
   } else {
@@ -132,9 +125,8 @@ void Controller::open_admin() {
 }
 
 void Controller::schedule_attempt() {
-  const bool hammers =
-      (error_.kind == HostError::Kind::refused && departs(point::connect_busy_hammered)) ||
-      (error_.kind == HostError::Kind::transport && departs(point::connect_reject_retried));
+  const bool hammers = (error_.kind == HostError::Kind::refused && departs(point::connect_busy_hammered)) ||
+                       (error_.kind == HostError::Kind::transport && departs(point::connect_reject_retried));
   if (hammers) {
     world_.loop().schedule_after(attempt_timer_, kHammerDelay);
     return;
@@ -176,8 +168,7 @@ void Controller::fail(HostError error) {
     quiet_at_ = quiet_after_loss();
     delay_ = options_.reconnect_delay;
   }
-  const bool busy = error_.kind == HostError::Kind::refused &&
-                    same_code(error_.status, nvme::sc::controller_busy);
+  const bool busy = error_.kind == HostError::Kind::refused && same_code(error_.status, nvme::sc::controller_busy);
   bool again = false;
   if (was_live_) {
     again = !error_.permanent && world_.now() < lost_at_ + options_.controller_loss_timeout;
@@ -187,8 +178,7 @@ void Controller::fail(HostError error) {
   if (error_.kind == HostError::Kind::refused && !busy && departs(point::connect_refused_retried)) {
     again = true;
   }
-  if (error_.kind == HostError::Kind::transport &&
-      error_.end.kind == transport::ChannelEnd::Kind::refused &&
+  if (error_.kind == HostError::Kind::transport && error_.end.kind == transport::ChannelEnd::Kind::refused &&
       departs(point::connect_reject_retried)) {
     again = true;
   }
@@ -328,8 +318,8 @@ void Controller::on_queue_connected(Queue& queue, const transport::ChannelFacts&
   world_.loop().cancel(step_timer_);
   nvme::Sqe sqe;
   Bytes data = connect_bytes(queue.qid(), queue.entries(), sqe);
-  call(&queue, sqe, std::move(data), transport::Direction::to_controller, options_.admin_timeout,
-       false, [this, &queue, epoch = epoch_](AdminReply& reply) {
+  call(&queue, sqe, std::move(data), transport::Direction::to_controller, options_.admin_timeout, false,
+       [this, &queue, epoch = epoch_](AdminReply& reply) {
          if (epoch == epoch_ && reply.answered) on_io_connected(queue, reply);
        });
 }
@@ -349,8 +339,8 @@ void Controller::on_queue_end(Queue& queue, const transport::ChannelEnd& end) {
   HostError error = transport_error(end);
   error.text += is_admin ? " (admin queue)" : " (I/O queue " + std::to_string(queue.qid()) + ")";
   if (const std::string awaited = queue.awaited(); !awaited.empty()) error.text += ": " + awaited;
-  if (!is_admin && state_ == ControllerState::configuring && io_.size() > 1 &&
-      io_.back().get() == &queue && end.kind == transport::ChannelEnd::Kind::refused) {
+  if (!is_admin && state_ == ControllerState::configuring && io_.size() > 1 && io_.back().get() == &queue &&
+      end.kind == transport::ChannelEnd::Kind::refused) {
     // No room for one more: go on with those that there are.
     note("goes on with fewer I/O queues: " + error.text);
     io_wanted_ = static_cast<std::uint16_t>(io_.size() - 1);
@@ -385,9 +375,7 @@ bool Controller::submit(Command& command) {
   return io_[next_io_]->submit(command);
 }
 
-Queue* Controller::io_queue(std::size_t index) {
-  return live() && index < io_.size() ? io_[index].get() : nullptr;
-}
+Queue* Controller::io_queue(std::size_t index) { return live() && index < io_.size() ? io_[index].get() : nullptr; }
 
 std::uint32_t Controller::io_load() const {
   std::uint32_t load = 0;

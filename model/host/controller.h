@@ -64,9 +64,7 @@ class ControllerListener {
  public:
   virtual void on_state(Controller& controller, ControllerState state) { (void)controller, (void)state; }
   /// An asynchronous event; its log page has been read (and is `log`).
-  virtual void on_event(Controller& controller, const nvme::Event& event, ByteView log) {
-    (void)controller, (void)event, (void)log;
-  }
+  virtual void on_event(Controller& controller, const nvme::Event& event, ByteView log) { (void)controller, (void)event, (void)log; }
   /// The list of namespaces, or one of them, has changed.
   virtual void on_namespaces(Controller& controller) { (void)controller; }
   virtual void on_ana(Controller& controller) { (void)controller; }
@@ -79,8 +77,7 @@ class ControllerListener {
 
 class Controller final : private QueueHandler {
  public:
-  Controller(World& world, transport::HostFabric& fabric, const HostOptions& host,
-             ConnectOptions options, ControllerListener& listener);
+  Controller(World& world, transport::HostFabric& fabric, const HostOptions& host, ConnectOptions options, ControllerListener& listener);
   ~Controller();
 
   using Outcome = Result<Controller*, HostError>;
@@ -108,8 +105,7 @@ class Controller final : private QueueHandler {
   }
   template <class L>
   Op<AdminReply> admin(const Record<L>& command, ByteView data) {
-    return admin_op(as_sqe(command), Bytes(data.begin(), data.end()),
-                    transport::Direction::to_controller);
+    return admin_op(as_sqe(command), Bytes(data.begin(), data.end()), transport::Direction::to_controller);
   }
   /// The whole of a log page, in parts where it is longer than a transfer.
   Op<AdminReply> read_log(nvme::LogPage page, std::uint32_t length, std::uint8_t lsp = 0);
@@ -143,9 +139,7 @@ class Controller final : private QueueHandler {
   const HostError& error() const { return error_; }
   unsigned attempts() const { return attempts_; }
   std::uint64_t keep_alives_sent() const { return keep_alives_sent_; }
-  bool departs(std::string_view name) const {
-    return host_.hooks != nullptr && host_.hooks->departs(name);
-  }
+  bool departs(std::string_view name) const { return host_.hooks != nullptr && host_.hooks->departs(name); }
   /// Reads the list of namespaces again; on_namespaces() follows when something changed.
   void rescan();
   World& world() { return world_; }
@@ -225,8 +219,7 @@ class Controller final : private QueueHandler {
   void send_auth_message(std::shared_ptr<AuthRun> run, auth::HostStep step);
   void fetch_auth_message(std::shared_ptr<AuthRun> run);
   void finish_auth(std::shared_ptr<AuthRun> run);
-  void auth_command_failed(std::shared_ptr<AuthRun> run, const AdminReply& reply,
-                           std::string_view what);
+  void auth_command_failed(std::shared_ptr<AuthRun> run, const AdminReply& reply, std::string_view what);
   void connect_again_over_tls();
   void reauthenticate_next(std::size_t index);
   void end_reauthentication(std::optional<HostError> error);
@@ -249,8 +242,7 @@ class Controller final : private QueueHandler {
   void read_state_of_namespaces();
   void become_live();
   /// A command of the initialisation: a failure ends the attempt, unless `tolerate`.
-  void step(const nvme::Sqe& sqe, Bytes data, transport::Direction direction, Then then,
-            bool tolerate = false);
+  void step(const nvme::Sqe& sqe, Bytes data, transport::Direction direction, Then then, bool tolerate = false);
   void fail_step(std::string_view what, nvme::Status status);
   template <class L>
   void step(const Record<L>& command, Then then, bool tolerate = false) {
@@ -258,14 +250,12 @@ class Controller final : private QueueHandler {
   }
   template <class L>
   void step_read(const Record<L>& command, std::size_t bytes, Then then, bool tolerate = false) {
-    step(as_sqe(command), Bytes(bytes), transport::Direction::from_controller, std::move(then),
-         tolerate);
+    step(as_sqe(command), Bytes(bytes), transport::Direction::from_controller, std::move(then), tolerate);
   }
 
   // Commands, keep alive (controller_admin.cc)
   Op<AdminReply> admin_op(const nvme::Sqe& sqe, Bytes data, transport::Direction direction);
-  void call(Queue* queue, const nvme::Sqe& sqe, Bytes data, transport::Direction direction,
-            Duration timeout, bool urgent, Then then);
+  void call(Queue* queue, const nvme::Sqe& sqe, Bytes data, transport::Direction direction, Duration timeout, bool urgent, Then then);
   /// Only while the association of now lasts.
   void call_here(const nvme::Sqe& sqe, Bytes data, transport::Direction direction, Then then);
   void finish_call(AdminCall& call, const nvme::Cqe& cqe, bool answered);

@@ -11,8 +11,8 @@ namespace {
 /// Failures that are worth another try of an initialisation command.
 bool is_transient(nvme::Status status) {
   return same_code(status, nvme::sc::internal_error) || same_code(status, nvme::sc::command_interrupted) ||
-         same_code(status, nvme::sc::transient_transport_error) ||
-         same_code(status, nvme::sc::admin_command_media_not_ready) || same_code(status, nvme::sc::namespace_not_ready);
+         same_code(status, nvme::sc::transient_transport_error) || same_code(status, nvme::sc::admin_command_media_not_ready) ||
+         same_code(status, nvme::sc::namespace_not_ready);
 }
 
 constexpr unsigned kStepAttempts = 3;
@@ -20,15 +20,14 @@ constexpr unsigned kStepAttempts = 3;
 std::string_view command_name(const nvme::Sqe& sqe) {
   const std::uint8_t opcode = sqe.get(nvme::sqe::opcode);
   return opcode == nvme::kFabricsOpcode
-             ? nvme::fabrics_type_name(static_cast<std::uint8_t>(
-                   sqe.as<fabrics::AnyFabricsSqe>().get(fabrics::sqe::fctype)))
+             ? nvme::fabrics_type_name(static_cast<std::uint8_t>(sqe.as<fabrics::AnyFabricsSqe>().get(fabrics::sqe::fctype)))
              : nvme::admin_opcode_name(opcode);
 }
 
 }  // namespace
 
-void Controller::call(Queue* queue, const nvme::Sqe& sqe, Bytes data,
-                      transport::Direction direction, Duration timeout, bool urgent, Then then) {
+void Controller::call(Queue* queue, const nvme::Sqe& sqe, Bytes data, transport::Direction direction, Duration timeout, bool urgent,
+                      Then then) {
   auto made = std::make_unique<AdminCall>(*this, std::move(then));
   AdminCall& command = *made;
   command.sqe = sqe;
@@ -55,16 +54,13 @@ void Controller::finish_call(AdminCall& call, const nvme::Cqe& cqe, bool answere
   if (held->then) held->then(reply);
 }
 
-void Controller::call_here(const nvme::Sqe& sqe, Bytes data, transport::Direction direction,
-                           Then then) {
-  call(admin_.get(), sqe, std::move(data), direction, {}, false,
-       [this, epoch = epoch_, next = std::move(then)](AdminReply& reply) {
-         if (epoch == epoch_) next(reply);
-       });
+void Controller::call_here(const nvme::Sqe& sqe, Bytes data, transport::Direction direction, Then then) {
+  call(admin_.get(), sqe, std::move(data), direction, {}, false, [this, epoch = epoch_, next = std::move(then)](AdminReply& reply) {
+    if (epoch == epoch_) next(reply);
+  });
 }
 
-void Controller::step(const nvme::Sqe& sqe, Bytes data, transport::Direction direction, Then then,
-                      bool tolerate) {
+void Controller::step(const nvme::Sqe& sqe, Bytes data, transport::Direction direction, Then then, bool tolerate) {
   struct Attempt {
     nvme::Sqe sqe;
     Bytes data;
@@ -73,14 +69,12 @@ void Controller::step(const nvme::Sqe& sqe, Bytes data, transport::Direction dir
   auto attempt = std::make_shared<Attempt>(Attempt{sqe, data, kStepAttempts});
   auto check = std::make_shared<Then>();
   // The continuation holds itself only weakly: the call under way holds it.
-  *check = [this, attempt, direction, tolerate, next = std::move(then),
-            weak = std::weak_ptr<Then>(check)](AdminReply& reply) {
+  *check = [this, attempt, direction, tolerate, next = std::move(then), weak = std::weak_ptr<Then>(check)](AdminReply& reply) {
     if (!reply.answered) return;  // the end of the queue follows
     const bool repeats = is_transient(reply.status()) && (!reply.status().dnr() || departs(point::dnr_ignored));
     if (!reply.ok() && repeats && --attempt->left > 0) {
       const auto again = weak.lock();
-      call_here(attempt->sqe, attempt->data, direction,
-                [again](AdminReply& second) { (*again)(second); });
+      call_here(attempt->sqe, attempt->data, direction, [again](AdminReply& second) { (*again)(second); });
       return;
     }
     if (!reply.ok() && !tolerate) return fail_step(command_name(attempt->sqe), reply.status());
@@ -98,18 +92,14 @@ void Controller::fail_step(std::string_view what, nvme::Status status) {
   fail(std::move(error));
 }
 
-Op<AdminReply> Controller::admin_op(const nvme::Sqe& sqe, Bytes data,
-                                    transport::Direction direction) {
-  auto made = make_op<AdminReply>(world_, std::string(command_name(sqe)) + " to " +
-                                              options_.subnqn);
+Op<AdminReply> Controller::admin_op(const nvme::Sqe& sqe, Bytes data, transport::Direction direction) {
+  auto made = make_op<AdminReply>(world_, std::string(command_name(sqe)) + " to " + options_.subnqn);
   auto promise = std::make_shared<Promise<AdminReply>>(std::move(made.promise));
-  call(admin_.get(), sqe, std::move(data), direction, {}, false,
-       [promise](AdminReply& reply) { promise->settle(std::move(reply)); });
+  call(admin_.get(), sqe, std::move(data), direction, {}, false, [promise](AdminReply& reply) { promise->settle(std::move(reply)); });
   return made.op;
 }
 
-void Controller::call_admin(const nvme::Sqe& sqe, Bytes data, transport::Direction direction,
-                            Then then) {
+void Controller::call_admin(const nvme::Sqe& sqe, Bytes data, transport::Direction direction, Then then) {
   call(admin_.get(), sqe, std::move(data), direction, {}, false, std::move(then));
 }
 
@@ -118,8 +108,7 @@ void Controller::call_admin(const nvme::Sqe& sqe, Bytes data, transport::Directi
 Op<AdminReply> Controller::read_log(nvme::LogPage page, std::uint32_t length, std::uint8_t lsp) {
   auto made = make_op<AdminReply>(world_, "log page of " + options_.subnqn);
   auto promise = std::make_shared<Promise<AdminReply>>(std::move(made.promise));
-  call_log(page, length, lsp,
-           [promise](AdminReply& reply) { promise->settle(std::move(reply)); });
+  call_log(page, length, lsp, [promise](AdminReply& reply) { promise->settle(std::move(reply)); });
   return made.op;
 }
 
@@ -140,8 +129,7 @@ void Controller::continue_log(std::shared_ptr<LogRead> read) {
   auto command = get_log(read->page, bytes, offset);
   // Only the last part clears the event.
   const bool last = offset + bytes == read->length;
-  command.set(nvme::get_log_sqe::lsp, read->lsp)
-      .set(nvme::get_log_sqe::rae, !last || read->retain);
+  command.set(nvme::get_log_sqe::lsp, read->lsp).set(nvme::get_log_sqe::rae, !last || read->retain);
   if (facts_.discovery) command.set(nvme::sqe::nsid, 0);
   // Somebody above waits for this one: an association that ends meanwhile leaves it unanswered.
   call(admin_.get(), as_sqe(command), Bytes(bytes), transport::Direction::from_controller, {}, false,
@@ -168,10 +156,7 @@ Duration Controller::on_queue_timeout(Queue& queue, Command& command) {
   HostError error;
   error.kind = HostError::Kind::timeout;
   error.text = "no answer to " +
-               std::string(queue.qid() == 0
-                               ? command_name(command.sqe)
-                               : nvme::io_opcode_name(command.sqe.get(nvme::sqe::opcode))) +
-               where;
+               std::string(queue.qid() == 0 ? command_name(command.sqe) : nvme::io_opcode_name(command.sqe.get(nvme::sqe::opcode))) + where;
   if (&command == keep_alive_call_) {
     if (departs(point::keep_alive_unwatched)) return Duration::forever();
     world_.trace().mark("host.keep_alive.lost");
@@ -199,8 +184,8 @@ void Controller::abort_command(Queue& queue, Command& command) {
   if (aborts_out_ >= facts_.abort_limit && !departs(point::abort_limit_ignored)) return;
   ++aborts_out_;
   // Whatever Abort says, the command itself is answered, or runs out of its grace.
-  call(admin_.get(), as_sqe(host::abort(queue.qid(), command.cid())), {},
-       transport::Direction::none, {}, true, [this](AdminReply&) { --aborts_out_; });
+  call(admin_.get(), as_sqe(host::abort(queue.qid(), command.cid())), {}, transport::Direction::none, {}, true,
+       [this](AdminReply&) { --aborts_out_; });
 }
 
 void Controller::resubmit_too_early(Queue& queue, const Command& command) {
@@ -238,11 +223,9 @@ void Controller::on_keep_alive_timer() {
     ++traffic;
     keep_alive_sent_at_ = world_.now();
     world_.trace().mark("host.keep_alive.sent");
-    call(admin_.get(), keep_alive(), {}, transport::Direction::none,
-         Duration::ms(options_.kato_ms), true, [](AdminReply&) {});
+    call(admin_.get(), keep_alive(), {}, transport::Direction::none, Duration::ms(options_.kato_ms), true, [](AdminReply&) {});
     // The newest call is the last one, unless it could not be sent.
-    if (!calls_.empty() && calls_.back()->sqe.get(nvme::sqe::opcode) ==
-                               static_cast<std::uint8_t>(nvme::AdminOpcode::keep_alive)) {
+    if (!calls_.empty() && calls_.back()->sqe.get(nvme::sqe::opcode) == static_cast<std::uint8_t>(nvme::AdminOpcode::keep_alive)) {
       keep_alive_call_ = calls_.back().get();
     }
   }

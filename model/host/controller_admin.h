@@ -9,9 +9,7 @@ namespace fb::host {
 class Controller::AdminCall final : public Command {
  public:
   AdminCall(Controller& controller, Then next) : owner(controller), then(std::move(next)) {}
-  void on_complete(const nvme::Cqe& cqe, bool answered) override {
-    owner.finish_call(*this, cqe, answered);
-  }
+  void on_complete(const nvme::Cqe& cqe, bool answered) override { owner.finish_call(*this, cqe, answered); }
   Controller& owner;
   Bytes data;
   Then then;

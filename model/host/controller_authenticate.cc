@@ -39,8 +39,9 @@ std::optional<HostError> Controller::cannot_authenticate(std::uint16_t authreq) 
     return error;
   }
   if ((authreq & secure_channel) != 0 && (!options.secure_channel || fabric_.name() != "tcp")) {
-    return auth_error("the controller requires a secure channel after authentication, and this host "
-                      "offers none");
+    return auth_error(
+        "the controller requires a secure channel after authentication, and this host "
+        "offers none");
   }
   return std::nullopt;
 }
@@ -58,8 +59,7 @@ void Controller::authenticate(Queue& queue, std::uint16_t authreq, std::function
   const bool plain_admin = admin && options_.tls == TlsUse::never && !concatenated_;
   const bool required = options.secure_channel_required && plain_admin;
   // A queue over TLS with a PSK that authentication made has authenticated with it.
-  const bool wanted = asked || required ||
-                      (!concatenated_ && (options.required || options.controller_secret.has_value()));
+  const bool wanted = asked || required || (!concatenated_ && (options.required || options.controller_secret.has_value()));
   if (required && (!options.secret || !options.secure_channel || fabric_.name() != "tcp")) {
     fail(auth_error("a secure channel is required, and this host cannot make a key for it"));
     return;
@@ -68,20 +68,18 @@ void Controller::authenticate(Queue& queue, std::uint16_t authreq, std::function
     then();
     return;
   }
-  const bool secures = plain_admin && ((authreq & secure_channel) != 0 || required) &&
-                       !departs(point::concat_not_asked);
+  const bool secures = plain_admin && ((authreq & secure_channel) != 0 || required) && !departs(point::concat_not_asked);
   const auto channel = secures ? auth::SecureChannel::new_tls_psk : auth::SecureChannel::none;
-  run_authentication(queue, channel,
-                     [this, secures, next = std::move(then)](std::optional<HostError> error) {
-                       if (error && !departs(ap::host_failure_ignored)) {
-                         fail(std::move(*error));
-                         return;
-                       }
-                       if (secures && fabric_.secures() && !departs(point::concat_stays)) {
-                         return connect_again_over_tls();
-                       }
-                       next();
-                     });
+  run_authentication(queue, channel, [this, secures, next = std::move(then)](std::optional<HostError> error) {
+    if (error && !departs(ap::host_failure_ignored)) {
+      fail(std::move(*error));
+      return;
+    }
+    if (secures && fabric_.secures() && !departs(point::concat_stays)) {
+      return connect_again_over_tls();
+    }
+    next();
+  });
 }
 
 /// The PSK is where the fabric finds it: the admin queue is connected once more, with it.
@@ -96,18 +94,15 @@ void Controller::connect_again_over_tls() {
 
 void Controller::run_authentication(Queue& queue, auth::SecureChannel channel, AuthEnd end) {
   const AuthenticationOptions& options = options_.authentication;
-  auth::HostAuthConfig config{host_.hostnqn,    options_.subnqn, *options.secret,
-                              options.controller_secret, options.hashes,  options.groups, channel};
+  auth::HostAuthConfig config{host_.hostnqn,  options_.subnqn, *options.secret, options.controller_secret,
+                              options.hashes, options.groups,  channel};
   BENCH_ASSERT(host_.nonces != nullptr, "a Host gives its controllers nonces");
-  auto run = std::make_shared<AuthRun>(AuthRun{
-      queue,
-      auth::HostAuth(std::move(config), *host_.nonces,
-                     [this](std::string_view at) { return departs(at); }),
-      epoch_, std::move(end)});
+  auto run = std::make_shared<AuthRun>(
+      AuthRun{queue, auth::HostAuth(std::move(config), *host_.nonces, [this](std::string_view at) { return departs(at); }), epoch_,
+              std::move(end)});
   send_auth_message(run, run->machine.begin());
   if (departs(ap::host_impatient) && queue.qid() == fabrics::kAdminQueue) {
-    call_here(as_sqe(property_get(fabrics::property::cap)), {}, transport::Direction::none,
-              [](AdminReply&) {});
+    call_here(as_sqe(property_get(fabrics::property::cap)), {}, transport::Direction::none, [](AdminReply&) {});
   }
 }
 
@@ -115,8 +110,7 @@ void Controller::send_auth_message(std::shared_ptr<AuthRun> run, auth::HostStep 
   const bool failure = fabrics::auth_message_of(step.message) == fabrics::AuthMessage::failure2;
   if (failure && departs(ap::host_failure2_omitted)) return finish_auth(std::move(run));
   if (world_.trace().on()) {
-    note("queue " + std::to_string(run->queue.qid()) + ": " +
-         fabrics::describe_auth_message(step.message));
+    note("queue " + std::to_string(run->queue.qid()) + ": " + fabrics::describe_auth_message(step.message));
   }
   auto command = authentication_send(step.message.size());
   if (departs(ap::host_send_secp)) command.set(fabrics::auth_sqe::secp, 0);
@@ -124,8 +118,8 @@ void Controller::send_auth_message(std::shared_ptr<AuthRun> run, auth::HostStep 
     command.set(fabrics::auth_sqe::spsp0, 0).set(fabrics::auth_sqe::spsp1, 0);
   }
   if (departs(ap::host_send_length)) command.set(fabrics::auth_sqe::length, 0);
-  call(&run->queue, as_sqe(command), std::move(step.message), transport::Direction::to_controller,
-       options_.admin_timeout, true, [this, run, answered = step.answered](AdminReply& reply) {
+  call(&run->queue, as_sqe(command), std::move(step.message), transport::Direction::to_controller, options_.admin_timeout, true,
+       [this, run, answered = step.answered](AdminReply& reply) {
          if (run->epoch != epoch_ || !reply.answered) return;  // the end of the queue follows
          if (!reply.ok()) return auth_command_failed(run, reply, "Authentication Send");
          if (answered) return fetch_auth_message(run);
@@ -136,14 +130,12 @@ void Controller::send_auth_message(std::shared_ptr<AuthRun> run, auth::HostStep 
 void Controller::fetch_auth_message(std::shared_ptr<AuthRun> run) {
   auto command = authentication_receive(fabrics::kAuthMessageMax);
   if (departs(ap::host_send_length)) command.set(fabrics::auth_sqe::length, 0);
-  call(&run->queue, as_sqe(command), Bytes(fabrics::kAuthMessageMax),
-       transport::Direction::from_controller, options_.admin_timeout, true,
+  call(&run->queue, as_sqe(command), Bytes(fabrics::kAuthMessageMax), transport::Direction::from_controller, options_.admin_timeout, true,
        [this, run](AdminReply& reply) {
          if (run->epoch != epoch_ || !reply.answered) return;
          if (!reply.ok()) return auth_command_failed(run, reply, "Authentication Receive");
          if (world_.trace().on()) {
-           note("queue " + std::to_string(run->queue.qid()) + ": " +
-                fabrics::describe_auth_message(reply.data));
+           note("queue " + std::to_string(run->queue.qid()) + ": " + fabrics::describe_auth_message(reply.data));
          }
          std::optional<auth::HostStep> step = run->machine.on_message(reply.data);
          if (step) return send_auth_message(run, std::move(*step));
@@ -151,10 +143,9 @@ void Controller::fetch_auth_message(std::shared_ptr<AuthRun> run) {
        });
 }
 
-void Controller::auth_command_failed(std::shared_ptr<AuthRun> run, const AdminReply& reply,
-                                     std::string_view what) {
-  HostError error = auth_error(std::string(what) + " on queue " + std::to_string(run->queue.qid()) +
-                               " failed: " + nvme::to_string(reply.status()));
+void Controller::auth_command_failed(std::shared_ptr<AuthRun> run, const AdminReply& reply, std::string_view what) {
+  HostError error =
+      auth_error(std::string(what) + " on queue " + std::to_string(run->queue.qid()) + " failed: " + nvme::to_string(reply.status()));
   error.status = reply.status();
   run->end(std::move(error));
 }
@@ -162,8 +153,7 @@ void Controller::auth_command_failed(std::shared_ptr<AuthRun> run, const AdminRe
 void Controller::finish_auth(std::shared_ptr<AuthRun> run) {
   if (!run->machine.done()) {
     world_.trace().mark("host.auth.failed");
-    run->end(auth_error("authentication on queue " + std::to_string(run->queue.qid()) +
-                        " failed: " + run->machine.why()));
+    run->end(auth_error("authentication on queue " + std::to_string(run->queue.qid()) + " failed: " + run->machine.why()));
     return;
   }
   world_.trace().mark("host.auth.done");
@@ -176,8 +166,7 @@ void Controller::finish_auth(std::shared_ptr<AuthRun> run) {
 // ---- once more ----
 
 Op<Result<void, HostError>> Controller::reauthenticate() {
-  auto made =
-      make_op<Result<void, HostError>>(world_, "reauthentication with " + options_.subnqn);
+  auto made = make_op<Result<void, HostError>>(world_, "reauthentication with " + options_.subnqn);
   HostError error;
   error.kind = HostError::Kind::closed;
   error.text = "the controller is not live";

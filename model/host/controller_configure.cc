@@ -23,9 +23,7 @@ HostError make_error(HostError::Kind kind, std::string text) {
   return error;
 }
 
-Record<fabrics::Cap> cap_of(const ControllerFacts& facts) {
-  return record_from_integer<fabrics::Cap>(facts.cap);
-}
+Record<fabrics::Cap> cap_of(const ControllerFacts& facts) { return record_from_integer<fabrics::Cap>(facts.cap); }
 
 /// KATT: KATO in whole units of KAS, which is in 100 ms.
 Duration keep_alive_time(std::uint32_t kato_ms, std::uint16_t kas) {
@@ -49,23 +47,18 @@ void Controller::identify_controller() {
 std::optional<HostError> Controller::take_identify(const Bytes& data) {
   using namespace nvme;
   const View<IdentifyController> id{data};
-  const auto lacks = [](std::string text) {
-    return make_error(HostError::Kind::unsupported, std::move(text));
-  };
+  const auto lacks = [](std::string text) { return make_error(HostError::Kind::unsupported, std::move(text)); };
   if (id.get(id_ctrl::cntlid) != facts_.cntlid && !departs(point::connect_cntlid_mismatch)) {
     return make_error(HostError::Kind::violation, "Identify names another controller than Connect");
   }
   facts_.discovery = facts_.discovery || id.get(id_ctrl::cntrltype) == ControllerType::discovery;
   const unsigned page_shift = 12 + static_cast<unsigned>(cap_of(facts_).get(fabrics::cap::mpsmin));
   const unsigned mdts = id.get(id_ctrl::mdts);
-  const std::uint64_t limit = mdts == 0 ? kKeyedLengthMax
-                                        : std::uint64_t{1} << std::min(mdts + page_shift, 24u);
+  const std::uint64_t limit = mdts == 0 ? kKeyedLengthMax : std::uint64_t{1} << std::min(mdts + page_shift, 24u);
   if (facts_.identify.empty() || !departs(point::mdts_kept)) {
-    facts_.max_transfer = static_cast<std::uint32_t>(
-        std::min<std::uint64_t>({limit, options_.transfer_max_bytes, kKeyedLengthMax}));
+    facts_.max_transfer = static_cast<std::uint32_t>(std::min<std::uint64_t>({limit, options_.transfer_max_bytes, kKeyedLengthMax}));
   }
-  facts_.traffic_keep_alive =
-      (id.get(id_ctrl::ctratt) & ctratt_bits::traffic_based_keep_alive) != 0;
+  facts_.traffic_keep_alive = (id.get(id_ctrl::ctratt) & ctratt_bits::traffic_based_keep_alive) != 0;
   facts_.ana = (id.get(id_ctrl::cmic) & cmic_bits::ana_reporting) != 0;
   facts_.ana_transition = Duration::s(id.get(id_ctrl::anatt));
   const unsigned kas = departs(point::keep_alive_time_unrounded) ? 0u : id.get(id_ctrl::kas);
@@ -97,23 +90,17 @@ std::optional<HostError> Controller::take_identify(const Bytes& data) {
   if (id.get(id_ctrl::icdoff) != 0) return lacks("ICDOFF is not 0");
   if (id.get(id_ctrl::ioccsz) < 4) return lacks("IOCCSZ below one submission queue entry");
   const std::uint64_t capsule = std::uint64_t{id.get(id_ctrl::ioccsz)} * 16 - kSqeSize;
-  const bool by_offset = fabric_.name() != "rdma" || (sgls & sgls_bits::offset_address) != 0 ||
-                         departs(point::capsule_unclaimed);
-  facts_.in_capsule_bytes =
-      by_offset ? static_cast<std::uint32_t>(
-                      std::min<std::uint64_t>(capsule, options_.in_capsule_max_bytes))
-                : 0;
+  const bool by_offset = fabric_.name() != "rdma" || (sgls & sgls_bits::offset_address) != 0 || departs(point::capsule_unclaimed);
+  facts_.in_capsule_bytes = by_offset ? static_cast<std::uint32_t>(std::min<std::uint64_t>(capsule, options_.in_capsule_max_bytes)) : 0;
   if (departs(point::capsule_oversized)) {
     facts_.in_capsule_bytes = static_cast<std::uint32_t>(capsule) + 8192;
   }
-  std::uint64_t entries = std::min<std::uint64_t>(
-      options_.queue_entries, cap_of(facts_).get(fabrics::cap::mqes).count());
+  std::uint64_t entries = std::min<std::uint64_t>(options_.queue_entries, cap_of(facts_).get(fabrics::cap::mqes).count());
   const std::uint16_t maxcmd = id.get(id_ctrl::maxcmd);
   if (maxcmd != 0) entries = std::min<std::uint64_t>(entries, maxcmd);
   facts_.io_entries = static_cast<std::uint16_t>(std::max<std::uint64_t>(2, entries));
   if (departs(point::io_connect_sqsize_above_mqes)) {
-    facts_.io_entries =
-        static_cast<std::uint16_t>(cap_of(facts_).get(fabrics::cap::mqes).count() + 1);
+    facts_.io_entries = static_cast<std::uint16_t>(cap_of(facts_).get(fabrics::cap::mqes).count() + 1);
   }
   return std::nullopt;
 }
@@ -137,11 +124,8 @@ void Controller::read_command_limits() {
       [this](AdminReply& reply) {
         if (reply.ok()) {
           const View<nvme::IdentifyControllerNvm> id{reply.data};
-          const std::uint64_t page = std::uint64_t{4096}
-                                     << cap_of(facts_).get(fabrics::cap::mpsmin);
-          const auto bytes = [page](unsigned log2) {
-            return log2 == 0 ? 0 : page << std::min(log2, 30u);
-          };
+          const std::uint64_t page = std::uint64_t{4096} << cap_of(facts_).get(fabrics::cap::mpsmin);
+          const auto bytes = [page](unsigned log2) { return log2 == 0 ? 0 : page << std::min(log2, 30u); };
           facts_.verify_max = bytes(id.get(nvme::id_ctrl_nvm::vsl));
           facts_.write_zeroes_max = bytes(id.get(nvme::id_ctrl_nvm::wzsl));
           facts_.write_uncorrectable_max = bytes(id.get(nvme::id_ctrl_nvm::wusl));
@@ -189,7 +173,7 @@ void Controller::take_combinations(ByteView page) {
   }
   step(
       set_features(nvme::FeatureId::io_command_set_profile, static_cast<std::uint32_t>(*chosen)),
-      [this, zoned](AdminReply& reply) { zoned && reply.ok() ? read_zoned_limits() : ask_queues(); }, true);
+      [this, zoned](AdminReply& reply) { zoned&& reply.ok() ? read_zoned_limits() : ask_queues(); }, true);
 }
 
 void Controller::read_zoned_limits() {
@@ -220,8 +204,8 @@ void Controller::read_zoned_commands() {
       command, nvme::CommandEffects::size,
       [this](AdminReply& reply) {
         constexpr auto kAppend = static_cast<std::size_t>(nvme::IoOpcode::zone_append);
-        const bool append = reply.ok() && element<nvme::CommandEffect>(reply.data, nvme::command_effects::iocs, kAppend)
-                                              .get(nvme::command_effect::csupp);
+        const bool append =
+            reply.ok() && element<nvme::CommandEffect>(reply.data, nvme::command_effects::iocs, kAppend).get(nvme::command_effect::csupp);
         if (!append) facts_.append_max = 0;
         ask_queues();
       },
@@ -242,19 +226,16 @@ void Controller::ask_queues() {
   if (departs(point::number_of_queues_reserved)) {
     wish.set(nvme::number_of_queues::nsqr, 0xFFFF).set(nvme::number_of_queues::ncqr, 0xFFFF);
   }
-  step(set_features(nvme::FeatureId::number_of_queues,
-                    static_cast<std::uint32_t>(integer_of(wish))),
-       [this](AdminReply& reply) {
-         const auto granted = record_from_integer<nvme::NumberOfQueues>(reply.dw0());
-         const std::uint64_t pairs =
-             std::min(granted.get(nvme::number_of_queues::nsqr).count(),
-                      granted.get(nvme::number_of_queues::ncqr).count());
-         io_wanted_ = static_cast<std::uint16_t>(std::min<std::uint64_t>(io_wanted_, pairs));
-         if (departs(point::number_of_queues_ignored)) {
-           io_wanted_ = static_cast<std::uint16_t>(pairs + 1);
-         }
-         connect_next_io_queue();
-       });
+  step(set_features(nvme::FeatureId::number_of_queues, static_cast<std::uint32_t>(integer_of(wish))), [this](AdminReply& reply) {
+    const auto granted = record_from_integer<nvme::NumberOfQueues>(reply.dw0());
+    const std::uint64_t pairs =
+        std::min(granted.get(nvme::number_of_queues::nsqr).count(), granted.get(nvme::number_of_queues::ncqr).count());
+    io_wanted_ = static_cast<std::uint16_t>(std::min<std::uint64_t>(io_wanted_, pairs));
+    if (departs(point::number_of_queues_ignored)) {
+      io_wanted_ = static_cast<std::uint16_t>(pairs + 1);
+    }
+    connect_next_io_queue();
+  });
 }
 
 void Controller::connect_next_io_queue() {
@@ -277,8 +258,7 @@ void Controller::connect_next_io_queue() {
   queue.command_timeout = options_.io_timeout;
   queue.hooks = host_.hooks;
   secure(queue);
-  io_.push_back(
-      std::make_unique<Queue>(world_, fabric_, static_cast<QueueHandler&>(*this), queue));
+  io_.push_back(std::make_unique<Queue>(world_, fabric_, static_cast<QueueHandler&>(*this), queue));
   polling_ = Polling::transport;
   world_.loop().schedule_after(step_timer_, options_.connect_timeout);
   io_.back()->open(options_.to);
@@ -287,8 +267,7 @@ void Controller::connect_next_io_queue() {
 void Controller::on_io_connected(Queue& queue, AdminReply& reply) {
   if (reply.ok()) {
     const View<fabrics::ConnectReply> accepted = reply.cqe.as<fabrics::ConnectReply>();
-    authenticate(queue, accepted.get(fabrics::connect_reply::authreq),
-                 [this] { connect_next_io_queue(); });
+    authenticate(queue, accepted.get(fabrics::connect_reply::authreq), [this] { connect_next_io_queue(); });
     return;
   }
   if (io_.size() < 2) {
@@ -307,8 +286,7 @@ void Controller::on_io_connected(Queue& queue, AdminReply& reply) {
 
 /// Host Behavior Support, where there is something to enable.
 void Controller::announce_behavior() {
-  const bool announced = facts_.crd[0] > Duration() || facts_.crd[1] > Duration() ||
-                         facts_.crd[2] > Duration();
+  const bool announced = facts_.crd[0] > Duration() || facts_.crd[1] > Duration() || facts_.crd[2] > Duration();
   if ((!announced && !facts_.extended_formats) || facts_.discovery) {
     configure_events();
     return;
@@ -317,8 +295,8 @@ void Controller::announce_behavior() {
   behavior.set(nvme::host_behavior::acre, announced ? 1 : 0);
   behavior.set(nvme::host_behavior::lbafee, facts_.extended_formats ? 1 : 0);
   step(
-      as_sqe(set_features(nvme::FeatureId::host_behavior_support, 0)),
-      Bytes(behavior.bytes().begin(), behavior.bytes().end()), transport::Direction::to_controller,
+      as_sqe(set_features(nvme::FeatureId::host_behavior_support, 0)), Bytes(behavior.bytes().begin(), behavior.bytes().end()),
+      transport::Direction::to_controller,
       [this, announced](AdminReply& reply) {
         facts_.retry_delays = announced && reply.ok();
         configure_events();
@@ -332,8 +310,7 @@ void Controller::configure_events() {
     read_state_of_namespaces();
     return;
   }
-  std::uint32_t wanted = bits::namespace_attribute | bits::firmware_activation | bits::ana_change |
-                         bits::discovery_log;
+  std::uint32_t wanted = bits::namespace_attribute | bits::firmware_activation | bits::ana_change | bits::discovery_log;
   if (facts_.zoned) wanted |= bits::zone_descriptor;
   wanted &= facts_.oaes;
   if (!facts_.discovery) wanted |= 0x1F;  // every critical warning of SMART

@@ -12,9 +12,7 @@ constexpr Duration kPollMax = Duration::ms(100);
 constexpr Duration kShutdownPatience = Duration::s(10);
 constexpr Duration kDisconnectPatience = Duration::s(2);
 
-Record<fabrics::Csts> csts_of(const AdminReply& reply) {
-  return record_from_integer<fabrics::Csts>(reply.value());
-}
+Record<fabrics::Csts> csts_of(const AdminReply& reply) { return record_from_integer<fabrics::Csts>(reply.value()); }
 }  // namespace
 
 // ---- Reset ----
@@ -45,9 +43,7 @@ void Controller::start_reset(std::string_view why) {
   cc.set(fabrics::cc::en, false);
   step_deadline_ = world_.now() + ready_limit();
   poll_interval_ = kPollFirst;
-  step(property_set(fabrics::property::cc, integer_of(cc)), [this](AdminReply&) {
-    poll_disabled();
-  });
+  step(property_set(fabrics::property::cc, integer_of(cc)), [this](AdminReply&) { poll_disabled(); });
 }
 
 void Controller::poll_disabled() {
@@ -131,8 +127,8 @@ void Controller::send_shutdown() {
   poll_interval_ = kPollFirst;
   step(property_set(fabrics::property::cc, integer_of(cc)), [this](AdminReply&) {
     if (departs(point::shutdown_commands_after)) {
-      call_here(as_sqe(identify(nvme::Cns::controller)), Bytes(nvme::kIdentifySize),
-                transport::Direction::from_controller, [](AdminReply&) {});
+      call_here(as_sqe(identify(nvme::Cns::controller)), Bytes(nvme::kIdentifySize), transport::Direction::from_controller,
+                [](AdminReply&) {});
     }
     if (departs(point::disconnect_on_admin)) {
       call_here(as_sqe(host::disconnect()), {}, transport::Direction::none, [](AdminReply&) {});
@@ -172,8 +168,8 @@ void Controller::disconnect_io_queues() {
   auto left = std::make_shared<std::size_t>(io_.size());
   for (auto& queue : io_) {
     // Neither an error nor silence keeps us: the connection goes down in any case.
-    call(queue.get(), as_sqe(host::disconnect()), {}, transport::Direction::none,
-         kDisconnectPatience * 2, false, [this, left, epoch = epoch_](AdminReply&) {
+    call(queue.get(), as_sqe(host::disconnect()), {}, transport::Direction::none, kDisconnectPatience * 2, false,
+         [this, left, epoch = epoch_](AdminReply&) {
            if (epoch == epoch_ && --*left == 0) finish_shutdown();
          });
   }

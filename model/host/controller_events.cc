@@ -44,8 +44,7 @@ std::uint32_t log_bytes(std::uint8_t page) {
 void Controller::arm_events() {
   const unsigned reserve = options_.admin_entries >= 8 ? 2 : 0;
   // Some places of the admin queue stay for everything else.
-  const unsigned room = options_.admin_entries > reserve + 3 ? options_.admin_entries - reserve - 3u
-                                                             : 0u;
+  const unsigned room = options_.admin_entries > reserve + 3 ? options_.admin_entries - reserve - 3u : 0u;
   unsigned count = std::min({facts_.event_limit, unsigned{options_.async_events}, room});
   if (departs(point::aer_too_many)) count = facts_.event_limit + 1;
   for (unsigned i = 0; i < count; ++i) send_event_request();
@@ -53,8 +52,8 @@ void Controller::arm_events() {
 
 void Controller::send_event_request() {
   ++events_out_;
-  call(admin_.get(), async_event_request(), {}, transport::Direction::none, Duration::forever(),
-       false, [this, epoch = epoch_](AdminReply& reply) {
+  call(admin_.get(), async_event_request(), {}, transport::Direction::none, Duration::forever(), false,
+       [this, epoch = epoch_](AdminReply& reply) {
          if (epoch != epoch_ || !reply.answered) return;
          --events_out_;
          on_async_event(reply);
@@ -76,8 +75,7 @@ void Controller::on_async_event(const AdminReply& reply) {
 }
 
 void Controller::read_event_log(const nvme::Event& event) {
-  const bool has_log = event.type != nvme::EventType::immediate &&
-                       event.type != nvme::EventType::one_shot;
+  const bool has_log = event.type != nvme::EventType::immediate && event.type != nvme::EventType::one_shot;
   if (!has_log || departs(point::event_log_unread)) {
     listener_.on_event(*this, event, {});
     return;
@@ -101,8 +99,7 @@ void Controller::read_event_page(EventRead read) {
     return call_here(as_sqe(command), Bytes(nvme::kChangedZonesBytes), transport::Direction::from_controller,
                      [this, read](AdminReply& reply) { on_event_log(read, reply); });
   }
-  call_log(static_cast<nvme::LogPage>(event.lid), log_bytes(event.lid), 0,
-           [this, read](AdminReply& reply) { on_event_log(read, reply); });
+  call_log(static_cast<nvme::LogPage>(event.lid), log_bytes(event.lid), 0, [this, read](AdminReply& reply) { on_event_log(read, reply); });
 }
 
 void Controller::on_event_log(EventRead read, AdminReply& reply) {
@@ -115,15 +112,13 @@ void Controller::on_event_log(EventRead read, AdminReply& reply) {
   listener_.on_event(*this, event, reply.data);
   // Each read gives one reservation notification, and says how many more there are.
   using Notification = nvme::ReservationNotification;
-  const bool one_of_many = event.lid == static_cast<std::uint8_t>(nvme::LogPage::reservation_notification) &&
-                           reply.ok() && reply.data.size() >= Notification::size;
+  const bool one_of_many = event.lid == static_cast<std::uint8_t>(nvme::LogPage::reservation_notification) && reply.ok() &&
+                           reply.data.size() >= Notification::size;
   if (one_of_many && --read.pages_left > 0 && !departs(point::one_notification) &&
       View<Notification>{ByteView{reply.data}}.get(nvme::reservation_notification::nalp) > 0) {
     return read_event_page(read);
   }
-  const bool namespaces_changed =
-      event.type == nvme::EventType::notice &&
-      event.info == nvme::event_info::notice_namespace_attribute;
+  const bool namespaces_changed = event.type == nvme::EventType::notice && event.info == nvme::event_info::notice_namespace_attribute;
   if (namespaces_changed && !departs(point::event_rescan_omitted)) rescan();
 }
 
@@ -176,8 +171,7 @@ void Controller::scan_list(std::shared_ptr<Scan> scan, std::uint32_t after) {
           scan->found = namespaces_;
           return finish_scan(scan);
         }
-        const std::vector<std::uint32_t> nsids =
-            reply.ok() ? nvme::read_namespace_list(reply.data) : std::vector<std::uint32_t>{};
+        const std::vector<std::uint32_t> nsids = reply.ok() ? nvme::read_namespace_list(reply.data) : std::vector<std::uint32_t>{};
         // Ascending, or a broken controller would keep us here for ever.
         for (const std::uint32_t nsid : nsids) {
           if (scan->nsids.empty() || nsid > scan->nsids.back()) scan->nsids.push_back(nsid);
@@ -275,10 +269,9 @@ void Controller::scan_tags(std::shared_ptr<Scan> scan, NamespaceFacts facts) {
 /// What a block is in the host's buffers follows from its layout.
 void Controller::take_layout(std::shared_ptr<Scan> scan, NamespaceFacts facts) {
   const nvme::BlockLayout& layout = facts.layout;
-  const bool tags_fit = !layout.is_protected() || (layout.guard != nvme::ProtectionFormat::reserved &&
-                                                   layout.protection_type <= 3 &&
-                                                   layout.metadata_bytes >= layout.tuple_bytes() &&
-                                                   layout.storage_tag_bits <= std::min(layout.space_bits(), 64u));
+  const bool tags_fit = !layout.is_protected() ||
+                        (layout.guard != nvme::ProtectionFormat::reserved && layout.protection_type <= 3 &&
+                         layout.metadata_bytes >= layout.tuple_bytes() && layout.storage_tag_bits <= std::min(layout.space_bits(), 64u));
   if (!tags_fit) {
     note("namespace " + std::to_string(facts.nsid) + " has protection information of an unknown form");
     return scan_next(scan);
@@ -298,9 +291,8 @@ void Controller::scan_descriptors(std::shared_ptr<Scan> scan, NamespaceFacts fac
           if (id.type == nvme::NamespaceIdType::csi && !id.id.empty()) {
             facts.command_set = static_cast<nvme::CommandSet>(id.id[0]);
           }
-          const bool names = id.type == nvme::NamespaceIdType::uuid ||
-                             id.type == nvme::NamespaceIdType::nguid ||
-                             id.type == nvme::NamespaceIdType::eui64;
+          const bool names =
+              id.type == nvme::NamespaceIdType::uuid || id.type == nvme::NamespaceIdType::nguid || id.type == nvme::NamespaceIdType::eui64;
           if (!names || (!facts.identity.empty() && facts.identity[0] >= type)) continue;
           facts.identity.assign(1, type);
           facts.identity.insert(facts.identity.end(), id.id.begin(), id.id.end());
@@ -329,8 +321,7 @@ void Controller::scan_zones(std::shared_ptr<Scan> scan, NamespaceFacts facts) {
           const View<nvme::IdentifyNamespaceZoned> page{reply.data};
           const auto format = element<nvme::LbaFormatExtension>(reply.data, id::lbafe, facts.lba_format);
           facts.zones.zone_blocks = format.get(nvme::lba_format_extension::zsze);
-          facts.zones.extension_bytes =
-              static_cast<std::uint32_t>(format.get(nvme::lba_format_extension::zdes) * nvme::kZoneExtensionUnit);
+          facts.zones.extension_bytes = static_cast<std::uint32_t>(format.get(nvme::lba_format_extension::zdes) * nvme::kZoneExtensionUnit);
           facts.zones.max_active = limit(page.get(id::mar));
           facts.zones.max_open = limit(page.get(id::mor));
           facts.zones.read_across = (page.get(id::ozcs) & nvme::ozcs_bits::read_across) != 0;
@@ -350,8 +341,7 @@ void Controller::scan_zones(std::shared_ptr<Scan> scan, NamespaceFacts facts) {
 
 std::uint32_t Controller::ana_log_length() const {
   const View<nvme::IdentifyController> id{facts_.identify};
-  const std::uint32_t groups =
-      std::clamp<std::uint32_t>(id.get(nvme::id_ctrl::nanagrpid), 1, kAnaGroupsMax);
+  const std::uint32_t groups = std::clamp<std::uint32_t>(id.get(nvme::id_ctrl::nanagrpid), 1, kAnaGroupsMax);
   return static_cast<std::uint32_t>(nvme::AnaHeader::size + groups * nvme::AnaGroupHeader::size);
 }
 
@@ -362,41 +352,37 @@ void Controller::read_ana(std::function<void()> then) {
   // Of the groups we need the state only: which namespace is in which says Identify Namespace.
   auto again = std::make_shared<std::function<void(unsigned)>>();
   *again = [this, length, parts, then, weak = std::weak_ptr(again)](unsigned left) {
-    call_log(nvme::LogPage::ana, length, nvme::kAnaGroupsOnly,
-             [this, parts, then, left, self = weak.lock()](AdminReply& reply) {
-               if (!reply.answered) return;
-               const bool needed = !live() && !reply.ok() && !reply.status().dnr();
-               if (needed && left > 0) return (*self)(left - 1);
-               if (!reply.ok() || !parts || left == 0) {
-                 ana_reading_ = false;
-                 if (reply.ok()) {
-                   take_ana(reply.data);
-                 } else if (needed) {
-                   // No group is known to be accessible without it: better no association than one of no use.
-                   return fail_step("ANA log", reply.status());
-                 } else if (may_read_again("ANA log", reply.status(), unread_.ana_failures)) {
-                   unread_.ana = true;
-                 }
-                 then();
-                 return;
-               }
-               // Parts may be of different moments: the change count tells.
-               auto log = std::make_shared<Bytes>(std::move(reply.data));
-               call_log(nvme::LogPage::ana, nvme::AnaHeader::size, nvme::kAnaGroupsOnly,
-                        [this, log, then, left, self](AdminReply& head) {
-                          if (!head.answered) return;
-                          const bool same =
-                              !head.ok() || load_le<std::uint64_t>(head.data.data()) ==
-                                                load_le<std::uint64_t>(log->data());
-                          if (!same) {
-                            (*self)(left - 1);
-                            return;
-                          }
-                          ana_reading_ = false;
-                          take_ana(*log);
-                          then();
-                        });
-             });
+    call_log(nvme::LogPage::ana, length, nvme::kAnaGroupsOnly, [this, parts, then, left, self = weak.lock()](AdminReply& reply) {
+      if (!reply.answered) return;
+      const bool needed = !live() && !reply.ok() && !reply.status().dnr();
+      if (needed && left > 0) return (*self)(left - 1);
+      if (!reply.ok() || !parts || left == 0) {
+        ana_reading_ = false;
+        if (reply.ok()) {
+          take_ana(reply.data);
+        } else if (needed) {
+          // No group is known to be accessible without it: better no association than one of no use.
+          return fail_step("ANA log", reply.status());
+        } else if (may_read_again("ANA log", reply.status(), unread_.ana_failures)) {
+          unread_.ana = true;
+        }
+        then();
+        return;
+      }
+      // Parts may be of different moments: the change count tells.
+      auto log = std::make_shared<Bytes>(std::move(reply.data));
+      call_log(nvme::LogPage::ana, nvme::AnaHeader::size, nvme::kAnaGroupsOnly, [this, log, then, left, self](AdminReply& head) {
+        if (!head.answered) return;
+        const bool same = !head.ok() || load_le<std::uint64_t>(head.data.data()) == load_le<std::uint64_t>(log->data());
+        if (!same) {
+          (*self)(left - 1);
+          return;
+        }
+        ana_reading_ = false;
+        take_ana(*log);
+        then();
+      });
+    });
   };
   (*again)(kAnaReads);
 }
@@ -412,9 +398,8 @@ void Controller::take_ana(ByteView log) {
 
 nvme::AnaState Controller::ana_state(std::uint32_t group) const {
   if (!facts_.ana || departs(point::ana_state_ignored)) return nvme::AnaState::optimized;
-  const auto at = std::lower_bound(
-      ana_.begin(), ana_.end(), group,
-      [](const auto& entry, std::uint32_t wanted) { return entry.first < wanted; });
+  const auto at =
+      std::lower_bound(ana_.begin(), ana_.end(), group, [](const auto& entry, std::uint32_t wanted) { return entry.first < wanted; });
   return at != ana_.end() && at->first == group ? at->second : nvme::AnaState::inaccessible;
 }
 

@@ -21,9 +21,7 @@ HostError make_error(HostError::Kind kind, std::string text, bool permanent = tr
   return error;
 }
 
-Record<fabrics::Cap> cap_of(const ControllerFacts& facts) {
-  return record_from_integer<fabrics::Cap>(facts.cap);
-}
+Record<fabrics::Cap> cap_of(const ControllerFacts& facts) { return record_from_integer<fabrics::Cap>(facts.cap); }
 
 }  // namespace
 
@@ -79,8 +77,7 @@ Bytes Controller::connect_bytes(std::uint16_t qid, std::uint16_t entries, nvme::
 
 void Controller::connect_admin() {
   if (departs(point::connect_property_first)) {
-    call_here(as_sqe(property_get(fabrics::property::cap)), {}, transport::Direction::none,
-              [](AdminReply&) {});
+    call_here(as_sqe(property_get(fabrics::property::cap)), {}, transport::Direction::none, [](AdminReply&) {});
   }
   nvme::Sqe sqe;
   Bytes data = connect_bytes(0, admin_->entries(), sqe);
@@ -99,12 +96,10 @@ HostError Controller::refusal(const AdminReply& reply, std::uint16_t qid) const 
   HostError error;
   error.kind = HostError::Kind::refused;
   error.status = reply.status();
-  error.text = "Connect of queue " + std::to_string(qid) + " refused: " +
-               nvme::to_string(reply.status());
+  error.text = "Connect of queue " + std::to_string(qid) + " refused: " + nvme::to_string(reply.status());
   if (same_code(error.status, nvme::sc::connect_invalid_parameters)) {
     error.parameter = fabrics::InvalidParameter::from_dw0(reply.dw0());
-    error.text += ", offset " + std::to_string(error.parameter.offset) +
-                  (error.parameter.in_data ? " of the data" : " of the command");
+    error.text += ", offset " + std::to_string(error.parameter.offset) + (error.parameter.in_data ? " of the data" : " of the command");
   }
   // Busy passes; what is wrong with our parameters, our name or the format does not. An I/O queue whose admin queue was
   // taken may be refused because the controller has gone meanwhile: a new association gets a new one.
@@ -146,9 +141,8 @@ void Controller::on_admin_connected(AdminReply& reply) {
 // ---- Properties ----
 
 void Controller::read_properties() {
-  auto cap = departs(point::property_cap_size)
-                 ? property_get(fabrics::property::cap, fabrics::PropertySize::four)
-                 : property_get(fabrics::property::cap);
+  auto cap = departs(point::property_cap_size) ? property_get(fabrics::property::cap, fabrics::PropertySize::four)
+                                               : property_get(fabrics::property::cap);
   step(cap, [this](AdminReply& cap_reply) {
     facts_.cap = cap_reply.value();
     if ((facts_.cap & kCapReserved) != 0 && departs(point::property_cap_reserved)) {
@@ -206,8 +200,8 @@ std::uint32_t Controller::configuration() const {
 
 void Controller::enable(Duration limit) {
   const auto look = [this] {
-    call_here(as_sqe(identify(nvme::Cns::controller)), Bytes(nvme::kIdentifySize),
-              transport::Direction::from_controller, [](AdminReply&) {});
+    call_here(as_sqe(identify(nvme::Cns::controller)), Bytes(nvme::kIdentifySize), transport::Direction::from_controller,
+              [](AdminReply&) {});
   };
   if (departs(point::identify_before_enable)) look();
   step(property_set(fabrics::property::cc, configuration()), [this, limit, look](AdminReply&) {
@@ -238,8 +232,7 @@ void Controller::poll_ready() {
       return;
     }
     if (world_.now() >= step_deadline_ && !departs(point::ready_waited_for_ever)) {
-      fail(make_error(HostError::Kind::timeout, "CSTS.RDY stays 0 beyond the announced time",
-                      false));
+      fail(make_error(HostError::Kind::timeout, "CSTS.RDY stays 0 beyond the announced time", false));
       return;
     }
     polling_ = Polling::ready;

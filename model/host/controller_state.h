@@ -26,11 +26,11 @@ enum class ControllerEvent : std::uint8_t {
   connected,  ///< Connect was accepted
   ready,      ///< CSTS.RDY = 1
   configured,
-  reset,      ///< a controller reset begins
-  disabled,   ///< CSTS.RDY = 0; back to the properties
-  lost,       ///< any failure after which we try again
-  leave,      ///< an orderly shutdown begins
-  close,      ///< connections go down for good
+  reset,     ///< a controller reset begins
+  disabled,  ///< CSTS.RDY = 0; back to the properties
+  lost,      ///< any failure after which we try again
+  leave,     ///< an orderly shutdown begins
+  close,     ///< connections go down for good
   ended
 };
 
@@ -57,12 +57,9 @@ inline constexpr ControllerTransition kTransitions[] = {
     {E::configured, in({S::configuring}), S::live},
     {E::reset, in({S::live}), S::resetting},
     {E::disabled, in({S::resetting}), S::enabling},
-    {E::lost,
-     in({S::connecting, S::enabling, S::configuring, S::live, S::resetting}), S::recovering},
+    {E::lost, in({S::connecting, S::enabling, S::configuring, S::live, S::resetting}), S::recovering},
     {E::leave, in({S::live}), S::shutting_down},
-    {E::close,
-     in({S::idle, S::connecting, S::enabling, S::configuring, S::live, S::resetting, S::recovering,
-         S::shutting_down}),
+    {E::close, in({S::idle, S::connecting, S::enabling, S::configuring, S::live, S::resetting, S::recovering, S::shutting_down}),
      S::closing},
     {E::ended, in({S::closing}), S::gone},
 };
@@ -79,14 +76,13 @@ constexpr std::optional<ControllerState> next_state(ControllerState from, Contro
 }
 
 constexpr std::string_view name_of(ControllerState state) {
-  constexpr std::string_view names[] = {"idle",       "connecting", "enabling",      "configuring",
-                                        "live",       "resetting",  "recovering",    "shutting_down",
-                                        "closing",    "gone"};
+  constexpr std::string_view names[] = {"idle",      "connecting", "enabling",      "configuring", "live",
+                                        "resetting", "recovering", "shutting_down", "closing",     "gone"};
   return names[static_cast<std::size_t>(state)];
 }
 constexpr std::string_view name_of(ControllerEvent event) {
-  constexpr std::string_view names[] = {"attempt", "connected", "ready", "configured", "reset",
-                                        "disabled", "lost", "leave", "close", "ended"};
+  constexpr std::string_view names[] = {"attempt",  "connected", "ready", "configured", "reset",
+                                        "disabled", "lost",      "leave", "close",      "ended"};
   return names[static_cast<std::size_t>(event)];
 }
 

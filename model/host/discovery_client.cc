@@ -22,12 +22,10 @@ std::string field_text(const View<fabrics::DiscoveryEntry>& entry, const F& fiel
 
 }  // namespace
 
-Result<ConnectOptions, HostError> options_for(Host& host, const DiscoveredEntry& entry,
-                                              ConnectOptions options) {
+Result<ConnectOptions, HostError> options_for(Host& host, const DiscoveredEntry& entry, ConnectOptions options) {
   options.to = entry.to;
   options.subnqn = entry.subnqn;
-  const bool required = (entry.treq & fabrics::treq_bits::secure_channel_mask) ==
-                        fabrics::treq_bits::secure_channel_required;
+  const bool required = (entry.treq & fabrics::treq_bits::secure_channel_mask) == fabrics::treq_bits::secure_channel_required;
   HostHooks* const hooks = host.options().hooks;
   if (hooks != nullptr && hooks->departs(point::discovery_tls_ignored)) {
     options.tls = TlsUse::never;
@@ -39,8 +37,7 @@ Result<ConnectOptions, HostError> options_for(Host& host, const DiscoveredEntry&
     HostError error;
     error.kind = HostError::Kind::unsupported;
     error.permanent = true;
-    error.text = entry.subnqn + " at " + to_string(entry.to) +
-                 " requires a secure channel, and this host has no TLS keys";
+    error.text = entry.subnqn + " at " + to_string(entry.to) + " requires a secure channel, and this host has no TLS keys";
     return Failure{std::move(error)};
   }
   return options;
@@ -73,9 +70,8 @@ Op<DiscoveryClient::Outcome> DiscoveryClient::discover(const DiscoveryOptions& o
 }
 
 bool DiscoveryClient::seen(const Service& service) const {
-  return std::any_of(asked_.begin(), asked_.end(), [&](const Service& old) {
-    return old.to == service.to && old.subnqn == service.subnqn;
-  });
+  return std::any_of(asked_.begin(), asked_.end(),
+                     [&](const Service& old) { return old.to == service.to && old.subnqn == service.subnqn; });
 }
 
 void DiscoveryClient::ask_next() {
@@ -114,9 +110,7 @@ void DiscoveryClient::ask_next() {
     if (stays) persistent_ = controller;
     auto reading = std::make_shared<Reading>();
     reading->controller = controller;
-    reading->done = [this, controller](DiscoveryResult result) {
-      service_done(*controller, std::move(result));
-    };
+    reading->done = [this, controller](DiscoveryResult result) { service_done(*controller, std::move(result)); };
     read_header(std::move(reading));
   });
 }
@@ -157,73 +151,65 @@ void DiscoveryClient::again(std::shared_ptr<Reading> reading) {
 }
 
 void DiscoveryClient::read_header(std::shared_ptr<Reading> reading) {
-  reading->controller->call_log(
-      nvme::LogPage::discovery, fabrics::DiscoveryHeader::size, 0,
-      [this, reading](AdminReply& reply) {
-        bool restart = false;
-        if (failed(reading, reply, restart)) {
-          if (restart) again(reading);
-          return;
-        }
-        const View<fabrics::DiscoveryHeader> header{reply.data};
-        reading->genctr = header.get(fabrics::discovery_header::genctr);
-        reading->entries = header.get(fabrics::discovery_header::numrec);
-        const bool known = header.get(fabrics::discovery_header::recfmt) == 0;
-        if (!known || reading->entries > kEntriesMax) {
-          HostError error;
-          error.kind = HostError::Kind::violation;
-          error.text = known ? "the discovery log claims too many entries"
-                             : "the discovery log has an unknown record format";
-          fail_reading(reading, std::move(error));
-          return;
-        }
-        if (reading->entries == 0) {
-          reading->log = std::move(reply.data);
-          ++reading->reads;
-          finish_reading(reading);
-          return;
-        }
-        read_whole(reading);
-      });
+  reading->controller->call_log(nvme::LogPage::discovery, fabrics::DiscoveryHeader::size, 0, [this, reading](AdminReply& reply) {
+    bool restart = false;
+    if (failed(reading, reply, restart)) {
+      if (restart) again(reading);
+      return;
+    }
+    const View<fabrics::DiscoveryHeader> header{reply.data};
+    reading->genctr = header.get(fabrics::discovery_header::genctr);
+    reading->entries = header.get(fabrics::discovery_header::numrec);
+    const bool known = header.get(fabrics::discovery_header::recfmt) == 0;
+    if (!known || reading->entries > kEntriesMax) {
+      HostError error;
+      error.kind = HostError::Kind::violation;
+      error.text = known ? "the discovery log claims too many entries" : "the discovery log has an unknown record format";
+      fail_reading(reading, std::move(error));
+      return;
+    }
+    if (reading->entries == 0) {
+      reading->log = std::move(reply.data);
+      ++reading->reads;
+      finish_reading(reading);
+      return;
+    }
+    read_whole(reading);
+  });
 }
 
 void DiscoveryClient::read_whole(std::shared_ptr<Reading> reading) {
-  const auto length = static_cast<std::uint32_t>(
-      fabrics::DiscoveryHeader::size + reading->entries * fabrics::DiscoveryEntry::size);
-  reading->controller->call_log(
-      nvme::LogPage::discovery, length, 0, [this, reading](AdminReply& reply) {
-        bool restart = false;
-        if (failed(reading, reply, restart)) {
-          if (restart) again(reading);
-          return;
-        }
-        ++reading->reads;
-        reading->log = std::move(reply.data);
-        check_generation(reading);
-      });
+  const auto length = static_cast<std::uint32_t>(fabrics::DiscoveryHeader::size + reading->entries * fabrics::DiscoveryEntry::size);
+  reading->controller->call_log(nvme::LogPage::discovery, length, 0, [this, reading](AdminReply& reply) {
+    bool restart = false;
+    if (failed(reading, reply, restart)) {
+      if (restart) again(reading);
+      return;
+    }
+    ++reading->reads;
+    reading->log = std::move(reply.data);
+    check_generation(reading);
+  });
 }
 
 void DiscoveryClient::check_generation(std::shared_ptr<Reading> reading) {
   // The parts may be of different moments; the generation counter tells.
-  reading->controller->call_log(
-      nvme::LogPage::discovery, fabrics::DiscoveryHeader::size, 0,
-      [this, reading](AdminReply& reply) {
-        bool restart = false;
-        if (failed(reading, reply, restart)) {
-          if (restart) again(reading);
-          return;
-        }
-        const View<fabrics::DiscoveryHeader> header{reply.data};
-        const View<fabrics::DiscoveryHeader> first{reading->log};
-        const std::uint64_t now = header.get(fabrics::discovery_header::genctr);
-        const bool still = now == reading->genctr &&
-                           now == first.get(fabrics::discovery_header::genctr);
-        if (!still && !reading->controller->departs(point::discovery_genctr_ignored)) {
-          again(reading);
-          return;
-        }
-        finish_reading(reading);
-      });
+  reading->controller->call_log(nvme::LogPage::discovery, fabrics::DiscoveryHeader::size, 0, [this, reading](AdminReply& reply) {
+    bool restart = false;
+    if (failed(reading, reply, restart)) {
+      if (restart) again(reading);
+      return;
+    }
+    const View<fabrics::DiscoveryHeader> header{reply.data};
+    const View<fabrics::DiscoveryHeader> first{reading->log};
+    const std::uint64_t now = header.get(fabrics::discovery_header::genctr);
+    const bool still = now == reading->genctr && now == first.get(fabrics::discovery_header::genctr);
+    if (!still && !reading->controller->departs(point::discovery_genctr_ignored)) {
+      again(reading);
+      return;
+    }
+    finish_reading(reading);
+  });
 }
 
 void DiscoveryClient::finish_reading(std::shared_ptr<Reading> reading) {
@@ -251,11 +237,8 @@ DiscoveryResult DiscoveryClient::parse(ByteView log) const {
   const View<fabrics::DiscoveryHeader> header{log};
   result.genctr = header.get(fabrics::discovery_header::genctr);
   const std::uint64_t count = header.get(fabrics::discovery_header::numrec);
-  const auto ours = host_.fabric().name() == "tcp" ? fabrics::TransportType::tcp
-                                                   : fabrics::TransportType::rdma;
-  const bool any_port =
-      host_.options().hooks != nullptr &&
-      host_.options().hooks->departs(point::discovery_trsvcid_any);
+  const auto ours = host_.fabric().name() == "tcp" ? fabrics::TransportType::tcp : fabrics::TransportType::rdma;
+  const bool any_port = host_.options().hooks != nullptr && host_.options().hooks->departs(point::discovery_trsvcid_any);
   for (std::uint64_t i = 0; i < count; ++i) {
     const ByteView bytes = fabrics::discovery_entry_at(log, i);
     if (bytes.empty()) break;
@@ -279,8 +262,7 @@ DiscoveryResult DiscoveryClient::parse(ByteView log) const {
     const auto address = IpAddress::parse(made.traddr);
     auto port = fabrics::decimal_port(entry.get(field::trsvcid));
     if (!port && any_port) port = std::uint16_t{4420};
-    made.usable = made.trtype == ours && address.has_value() && port.has_value() &&
-                  !made.subnqn.empty();
+    made.usable = made.trtype == ours && address.has_value() && port.has_value() && !made.subnqn.empty();
     if (made.usable) made.to = Endpoint{*address, *port};
     result.entries.push_back(std::move(made));
   }
@@ -306,9 +288,7 @@ void DiscoveryClient::service_done(Controller& controller, DiscoveryResult resul
 void DiscoveryClient::add_referrals(const DiscoveryResult& result, unsigned depth) {
   if (!options_.follow_referrals) return;
   HostHooks* const hooks = host_.options().hooks;
-  const auto departs = [hooks](std::string_view name) {
-    return hooks != nullptr && hooks->departs(name);
-  };
+  const auto departs = [hooks](std::string_view name) { return hooks != nullptr && hooks->departs(name); };
   if (depth >= options_.referral_depth) return;
   for (const DiscoveredEntry& entry : result.entries) {
     if (entry.subtype != fabrics::SubsystemType::referral || !entry.usable) continue;
@@ -318,9 +298,8 @@ void DiscoveryClient::add_referrals(const DiscoveryResult& result, unsigned dept
       continue;
     }
     Service next{entry.to, entry.subnqn, depth + 1, secured->tls};
-    const bool queued = std::any_of(todo_.begin(), todo_.end(), [&](const Service& other) {
-      return other.to == next.to && other.subnqn == next.subnqn;
-    });
+    const bool queued =
+        std::any_of(todo_.begin(), todo_.end(), [&](const Service& other) { return other.to == next.to && other.subnqn == next.subnqn; });
     if ((seen(next) || queued) && !departs(point::discovery_referral_loop)) continue;
     todo_.push_back(std::move(next));
   }
@@ -333,8 +312,7 @@ void DiscoveryClient::finish() {
 // ---- Persistent ----
 
 void DiscoveryClient::on_event(Controller& controller, const nvme::Event& event, ByteView) {
-  if (&controller != persistent_ || event.type != nvme::EventType::notice ||
-      event.info != nvme::event_info::notice_discovery_log ||
+  if (&controller != persistent_ || event.type != nvme::EventType::notice || event.info != nvme::event_info::notice_discovery_log ||
       controller.departs(point::discovery_event_ignored)) {
     return;
   }

@@ -32,14 +32,13 @@ struct DiscoveredEntry {
 
 /// How to connect to what an entry lists, over this fabric. A secure channel that it requires is one that
 /// we can make, or an error; over TCP, a host that has keys uses them whatever the entry says.
-Result<ConnectOptions, HostError> options_for(Host& host, const DiscoveredEntry& entry,
-                                              ConnectOptions options = {});
+Result<ConnectOptions, HostError> options_for(Host& host, const DiscoveredEntry& entry, ConnectOptions options = {});
 
 struct DiscoveryResult {
-  std::uint64_t genctr = 0;  ///< of the first service
+  std::uint64_t genctr = 0;              ///< of the first service
   std::vector<DiscoveredEntry> entries;  ///< referrals included, as they were listed
-  unsigned services = 0;     ///< asked
-  unsigned log_reads = 0;    ///< whole logs read, repetitions included
+  unsigned services = 0;                 ///< asked
+  unsigned log_reads = 0;                ///< whole logs read, repetitions included
   /// Referrals that could not be asked, and why.
   std::vector<HostError> unreachable;
 };
@@ -69,9 +68,7 @@ class DiscoveryClient final : private ControllerListener {
   /// One at a time. The client outlives its connections.
   Op<Outcome> discover(const DiscoveryOptions& options);
   /// Persistent: called with every log that was read because of an event.
-  void set_on_change(std::function<void(const DiscoveryResult&)> call) {
-    on_change_ = std::move(call);
-  }
+  void set_on_change(std::function<void(const DiscoveryResult&)> call) { on_change_ = std::move(call); }
   /// Ends a persistent connection.
   void leave();
   Controller* persistent_controller() const { return persistent_; }

@@ -19,9 +19,8 @@ Host::~Host() {
 }
 
 Op<Controller::Outcome> Host::connect(ConnectOptions options) {
-  controllers_.push_back(std::make_unique<Controller>(world_, fabric_, options_,
-                                                      std::move(options),
-                                                      static_cast<ControllerListener&>(*this)));
+  controllers_.push_back(
+      std::make_unique<Controller>(world_, fabric_, options_, std::move(options), static_cast<ControllerListener&>(*this)));
   return controllers_.back()->connect();
 }
 
@@ -34,9 +33,7 @@ Op<bool> Host::shutdown_all() {
 }
 
 void Host::check_all_gone() {
-  const bool all = std::all_of(controllers_.begin(), controllers_.end(), [](const auto& c) {
-    return c->state() == ControllerState::gone;
-  });
+  const bool all = std::all_of(controllers_.begin(), controllers_.end(), [](const auto& c) { return c->state() == ControllerState::gone; });
   if (!all) return;
   for (auto& promise : std::exchange(all_gone_, {})) promise.settle(true);
 }
@@ -46,8 +43,7 @@ void Host::forget_gone() {
     if (controller->state() != ControllerState::gone) continue;
     for (auto& name_space : namespaces_) name_space->remove_path(*controller);
   }
-  std::erase_if(controllers_,
-                [](const auto& c) { return c->state() == ControllerState::gone; });
+  std::erase_if(controllers_, [](const auto& c) { return c->state() == ControllerState::gone; });
 }
 
 std::vector<Controller*> Host::controllers() const {
@@ -64,8 +60,7 @@ std::vector<Namespace*> Host::namespaces() const {
 
 Namespace* Host::find(std::string_view subnqn, std::uint32_t nsid) const {
   for (const auto& name_space : namespaces_) {
-    if (name_space->subnqn() == subnqn && name_space->nsid() == nsid &&
-        !name_space->paths().all().empty()) {
+    if (name_space->subnqn() == subnqn && name_space->nsid() == nsid && !name_space->paths().all().empty()) {
       return name_space.get();
     }
   }
@@ -118,19 +113,16 @@ void Host::match_namespaces(Controller& controller) {
   for (auto& name_space : namespaces_) {
     if (!name_space->has_path(controller)) continue;
     const auto& list = controller.namespaces();
-    const bool still = std::any_of(list.begin(), list.end(), [&](const NamespaceFacts& facts) {
-      return name_space->matches(subnqn, facts);
-    });
+    const bool still =
+        std::any_of(list.begin(), list.end(), [&](const NamespaceFacts& facts) { return name_space->matches(subnqn, facts); });
     if (!still) name_space->remove_path(controller);
   }
   for (const NamespaceFacts& facts : controller.namespaces()) {
-    const auto known = std::find_if(
-        namespaces_.begin(), namespaces_.end(), [&](const std::unique_ptr<Namespace>& candidate) {
-          if (!candidate->matches(subnqn, facts)) return false;
-          // A private namespace belongs to one controller; the same number elsewhere is another.
-          return facts.shared || candidate->has_path(controller) ||
-                 candidate->paths().all().empty();
-        });
+    const auto known = std::find_if(namespaces_.begin(), namespaces_.end(), [&](const std::unique_ptr<Namespace>& candidate) {
+      if (!candidate->matches(subnqn, facts)) return false;
+      // A private namespace belongs to one controller; the same number elsewhere is another.
+      return facts.shared || candidate->has_path(controller) || candidate->paths().all().empty();
+    });
     if (known != namespaces_.end()) {
       (*known)->add_path(controller, facts);
       continue;

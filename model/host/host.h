@@ -17,8 +17,7 @@ namespace fb::host {
 
 class Host final : private ControllerListener {
  public:
-  Host(World& world, transport::HostFabric& fabric, HostOptions options,
-       PathPolicy policy = PathPolicy::round_robin);
+  Host(World& world, transport::HostFabric& fabric, HostOptions options, PathPolicy policy = PathPolicy::round_robin);
   /// Requests that still run are completed with Host Pathing Error.
   ~Host();
 

@@ -46,8 +46,7 @@ void PathSet::add(Controller& controller, std::uint32_t ana_group) {
 }
 
 bool PathSet::remove(const Controller& controller) {
-  return std::erase_if(paths_, [&](const Path& path) { return path.controller == &controller; }) >
-         0;
+  return std::erase_if(paths_, [&](const Path& path) { return path.controller == &controller; }) > 0;
 }
 
 bool PathSet::refresh() {
@@ -79,8 +78,7 @@ Path* PathSet::choose(const Controller* avoid) {
     }
     const bool better =
         best == nullptr || path.state < best->state ||
-        (policy_ == PathPolicy::queue_depth && path.state == best->state &&
-         path.controller->io_load() < best->controller->io_load());
+        (policy_ == PathPolicy::queue_depth && path.state == best->state && path.controller->io_load() < best->controller->io_load());
     if (better) {
       best = &path;
       best_at = at;
@@ -91,18 +89,14 @@ Path* PathSet::choose(const Controller* avoid) {
   return best;
 }
 
-bool PathSet::usable() const {
-  return any(PathState::optimized) || any(PathState::non_optimized);
-}
+bool PathSet::usable() const { return any(PathState::optimized) || any(PathState::non_optimized); }
 
 bool PathSet::any(PathState state) const {
-  return std::any_of(paths_.begin(), paths_.end(),
-                     [state](const Path& path) { return path.state == state; });
+  return std::any_of(paths_.begin(), paths_.end(), [state](const Path& path) { return path.state == state; });
 }
 
 bool PathSet::hope() const {
-  return std::any_of(paths_.begin(), paths_.end(),
-                     [](const Path& path) { return path.state != PathState::lost; });
+  return std::any_of(paths_.begin(), paths_.end(), [](const Path& path) { return path.state != PathState::lost; });
 }
 
 Duration PathSet::transition_time() const {

@@ -16,10 +16,10 @@ enum class PathPolicy : std::uint8_t {
 enum class PathState : std::uint8_t {
   optimized,
   non_optimized,
-  change,        ///< ANA change: wait, at most ANATT
+  change,  ///< ANA change: wait, at most ANATT
   inaccessible,
-  down,          ///< the controller is being reset or connected again
-  lost           ///< persistent loss, or the controller is leaving or gone
+  down,  ///< the controller is being reset or connected again
+  lost   ///< persistent loss, or the controller is leaving or gone
 };
 
 struct Path {

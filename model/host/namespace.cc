@@ -20,16 +20,13 @@ nvme::AnaState state_of(nvme::Status status) {
 }
 
 bool is_ana_status(nvme::Status status) {
-  return same_code(status, nvme::sc::ana_persistent_loss) ||
-         same_code(status, nvme::sc::ana_inaccessible) ||
+  return same_code(status, nvme::sc::ana_persistent_loss) || same_code(status, nvme::sc::ana_inaccessible) ||
          same_code(status, nvme::sc::ana_transition);
 }
 
 }  // namespace
 
-void IoRequest::on_complete(const nvme::Cqe& cqe, bool answered) {
-  owner_->finished(*this, cqe, answered);
-}
+void IoRequest::on_complete(const nvme::Cqe& cqe, bool answered) { owner_->finished(*this, cqe, answered); }
 
 /// The host's blocks come with tags: always in Compare, in Write where the controller does not make them.
 bool Namespace::brings_tags(const IoRequest& request) const {
@@ -51,9 +48,7 @@ bool IoRequest::changes() const {
   }
 }
 
-unsigned Namespace::copy_format() const {
-  return facts_.layout.guard == nvme::ProtectionFormat::guard_16 ? 0 : 1;
-}
+unsigned Namespace::copy_format() const { return facts_.layout.guard == nvme::ProtectionFormat::guard_16 ? 0 : 1; }
 
 nvme::Sqe Namespace::copy_command(const IoRequest& request) const {
   const unsigned format = copy_format();
@@ -81,8 +76,7 @@ void Namespace::build(IoRequest& request) const {
       request.transfer = {};
       return;
     case nvme::IoOpcode::dataset_management:
-      request.sqe = as_sqe(host::deallocate(
-          nsid, static_cast<std::uint32_t>(request.data.size() / nvme::DsmRange::size)));
+      request.sqe = as_sqe(host::deallocate(nsid, static_cast<std::uint32_t>(request.data.size() / nvme::DsmRange::size)));
       break;
     case nvme::IoOpcode::copy:
       request.sqe = copy_command(request);
@@ -311,9 +305,7 @@ void Namespace::paths_changed() {
 
 bool Namespace::has_path(const Controller& controller) const {
   const auto& all = paths_.all();
-  return std::any_of(all.begin(), all.end(), [&](const Path& path) {
-    return path.controller == &controller;
-  });
+  return std::any_of(all.begin(), all.end(), [&](const Path& path) { return path.controller == &controller; });
 }
 
 void Namespace::close() {
@@ -341,8 +333,7 @@ std::uint32_t Namespace::max_transfer() const {
     if (path.controller->facts().identify.empty()) continue;
     bytes = std::min(bytes, path.controller->facts().max_transfer);
   }
-  const std::uint64_t blocks =
-      std::clamp<std::uint64_t>(bytes / facts_.block_bytes, 1, std::uint64_t{1} << 16);
+  const std::uint64_t blocks = std::clamp<std::uint64_t>(bytes / facts_.block_bytes, 1, std::uint64_t{1} << 16);
   return static_cast<std::uint32_t>(blocks * facts_.block_bytes);
 }
 

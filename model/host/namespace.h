@@ -107,8 +107,7 @@ class Namespace {
   /// Host Pathing Error): the first attempt may have been executed.
   Op<ZoneAppended> zone_append(std::uint64_t start, MutableBytes data);
   /// All zones from the one with block `lba` on that fit the option, in as many commands as it takes.
-  Op<ZoneReport> report_zones(std::uint64_t lba = 0, nvme::ZoneReporting option = nvme::ZoneReporting::all,
-                              bool extended = false);
+  Op<ZoneReport> report_zones(std::uint64_t lba = 0, nvme::ZoneReporting option = nvme::ZoneReporting::all, bool extended = false);
   Op<nvme::Status> zone_send(nvme::ZoneSendAction action, std::uint64_t start, bool all = false);
   /// As long as the descriptor extension.
   Op<nvme::Status> set_zone_extension(std::uint64_t start, MutableBytes data);
@@ -119,9 +118,7 @@ class Namespace {
   /// has no fused commands, or queues of two entries, the answer is Invalid Field, and nothing is sent.
   /// Not repeated after a loss (then Host Pathing Error): a second attempt could compare with what the
   /// first one wrote.
-  Op<std::pair<nvme::Status, nvme::Status>> compare_and_write(std::uint64_t lba,
-                                                              MutableBytes expected,
-                                                              MutableBytes data);
+  Op<std::pair<nvme::Status, nvme::Status>> compare_and_write(std::uint64_t lba, MutableBytes expected, MutableBytes data);
 
   const PathSet& paths() const { return paths_; }
   std::size_t waiting() const { return waiting_count_; }
@@ -164,8 +161,7 @@ class Namespace {
   void kick();
   void schedule_kick();
   nvme::Status no_path_status() const;
-  Op<nvme::Status> split(nvme::IoOpcode opcode, std::uint64_t lba, std::uint64_t blocks,
-                         MutableBytes data, std::uint64_t chunk_blocks);
+  Op<nvme::Status> split(nvme::IoOpcode opcode, std::uint64_t lba, std::uint64_t blocks, MutableBytes data, std::uint64_t chunk_blocks);
   Op<nvme::Status> send_all(Split& split, nvme::IoOpcode opcode, Op<nvme::Status> op);
   void chunk_done(Split& split, nvme::Status status);
   /// Blocks from `lba` on that one command may move: up to the end of its zone where there are zones.

@@ -25,8 +25,8 @@ struct Namespace::Split {
   Promise<nvme::Status> promise;
   std::deque<Chunk> chunks;
   std::size_t left = 0;
-  std::size_t next = 0;   ///< chunk to be sent
-  bool ordered = false;   ///< one after the other
+  std::size_t next = 0;  ///< chunk to be sent
+  bool ordered = false;  ///< one after the other
   nvme::Status status;
   std::list<std::unique_ptr<Split>>::iterator place;
 };
@@ -55,13 +55,10 @@ struct Namespace::Fused {
   std::list<std::unique_ptr<Fused>>::iterator place;
 };
 
-Namespace::Namespace(World& world, std::string subnqn, const NamespaceFacts& facts,
-                     PathPolicy policy)
+Namespace::Namespace(World& world, std::string subnqn, const NamespaceFacts& facts, PathPolicy policy)
     : world_(world), subnqn_(std::move(subnqn)), facts_(facts), paths_(policy) {}
 
-Namespace::~Namespace() {
-  BENCH_ASSERT(first_waiting_ == nullptr, "requests are finished before their namespace goes");
-}
+Namespace::~Namespace() { BENCH_ASSERT(first_waiting_ == nullptr, "requests are finished before their namespace goes"); }
 
 namespace {
 
@@ -69,14 +66,14 @@ constexpr std::uint64_t kRequestBlocksMax = std::uint64_t{1} << 16;
 constexpr std::uint64_t kRangeBlocksMax = 0xFFFFFFFF;
 
 std::string what_text(nvme::IoOpcode opcode, std::uint64_t lba, std::uint64_t blocks) {
-  return std::string(nvme::io_opcode_name(static_cast<std::uint8_t>(opcode))) + " of " +
-         std::to_string(blocks) + " blocks at " + std::to_string(lba);
+  return std::string(nvme::io_opcode_name(static_cast<std::uint8_t>(opcode))) + " of " + std::to_string(blocks) + " blocks at " +
+         std::to_string(lba);
 }
 
 }  // namespace
 
-Op<nvme::Status> Namespace::split(nvme::IoOpcode opcode, std::uint64_t lba, std::uint64_t blocks,
-                                  MutableBytes data, std::uint64_t chunk_blocks) {
+Op<nvme::Status> Namespace::split(nvme::IoOpcode opcode, std::uint64_t lba, std::uint64_t blocks, MutableBytes data,
+                                  std::uint64_t chunk_blocks) {
   auto made = make_op<nvme::Status>(world_, what_text(opcode, lba, blocks));
   splits_.push_back(std::make_unique<Split>());
   Split& split = *splits_.back();
@@ -122,8 +119,8 @@ Op<nvme::Status> Namespace::send_all(Split& split, nvme::IoOpcode opcode, Op<nvm
 }
 
 std::uint64_t Namespace::blocks_at(nvme::IoOpcode opcode, std::uint64_t lba, std::uint64_t chunk_blocks) const {
-  const bool whole = !facts_.zoned() || opcode == nvme::IoOpcode::dataset_management ||
-                     opcode == nvme::IoOpcode::flush || departs(point::zone_boundary_crossed);
+  const bool whole = !facts_.zoned() || opcode == nvme::IoOpcode::dataset_management || opcode == nvme::IoOpcode::flush ||
+                     departs(point::zone_boundary_crossed);
   if (whole) return chunk_blocks;
   return std::min(chunk_blocks, facts_.zones.zone_blocks - lba % facts_.zones.zone_blocks);
 }
@@ -159,15 +156,13 @@ Op<nvme::Status> settled(World& world, nvme::Status status) {
 Op<nvme::Status> Namespace::read(std::uint64_t lba, MutableBytes data) {
   if (data.size() % facts_.block_bytes != 0) return settled(world_, nvme::sc::invalid_field);
   if (data.empty()) return settled(world_, {});
-  return split(nvme::IoOpcode::read, lba, data.size() / facts_.block_bytes, data,
-               max_transfer() / facts_.block_bytes);
+  return split(nvme::IoOpcode::read, lba, data.size() / facts_.block_bytes, data, max_transfer() / facts_.block_bytes);
 }
 
 Op<nvme::Status> Namespace::write(std::uint64_t lba, MutableBytes data) {
   if (data.size() % facts_.block_bytes != 0) return settled(world_, nvme::sc::invalid_field);
   if (data.empty()) return settled(world_, {});
-  return split(nvme::IoOpcode::write, lba, data.size() / facts_.block_bytes, data,
-               max_transfer() / facts_.block_bytes);
+  return split(nvme::IoOpcode::write, lba, data.size() / facts_.block_bytes, data, max_transfer() / facts_.block_bytes);
 }
 
 Op<nvme::Status> Namespace::compare(std::uint64_t lba, MutableBytes data) {
@@ -178,16 +173,13 @@ Op<nvme::Status> Namespace::compare(std::uint64_t lba, MutableBytes data) {
   return split(nvme::IoOpcode::compare, lba, data.size() / facts_.block_bytes, data, at_once);
 }
 
-Op<nvme::Status> Namespace::flush() {
-  return split(nvme::IoOpcode::flush, 0, 0, {}, 1);
-}
+Op<nvme::Status> Namespace::flush() { return split(nvme::IoOpcode::flush, 0, 0, {}, 1); }
 
 namespace {
 
 /// A controller that bounds a command's size announces the size, and not the command in ONCS.
 bool has_limit(const std::vector<Path>& paths, std::uint64_t ControllerFacts::*limit) {
-  return std::any_of(paths.begin(), paths.end(),
-                     [&](const Path& path) { return path.controller->facts().*limit != 0; });
+  return std::any_of(paths.begin(), paths.end(), [&](const Path& path) { return path.controller->facts().*limit != 0; });
 }
 
 }  // namespace
@@ -197,16 +189,15 @@ bool Namespace::claimed(std::uint16_t oncs_bit) const {
   if (departs(point::command_unclaimed)) return true;
   // Who is on its way has said nothing yet: then the command waits, and the controller decides.
   return all.empty() || std::any_of(all.begin(), all.end(), [&](const Path& path) {
-    return path.controller->facts().identify.empty() || (path.controller->facts().oncs & oncs_bit) != 0;
-  });
+           return path.controller->facts().identify.empty() || (path.controller->facts().oncs & oncs_bit) != 0;
+         });
 }
 
 Op<nvme::Status> Namespace::write_zeroes(std::uint64_t lba, std::uint64_t blocks) {
   const bool limited = has_limit(paths_.all(), &ControllerFacts::write_zeroes_max);
   if (!limited && !claimed(nvme::oncs_bits::write_zeroes)) return settled(world_, nvme::sc::invalid_opcode);
   if (blocks == 0) return settled(world_, {});
-  return split(nvme::IoOpcode::write_zeroes, lba, blocks, {},
-               limit_blocks(&ControllerFacts::write_zeroes_max));
+  return split(nvme::IoOpcode::write_zeroes, lba, blocks, {}, limit_blocks(&ControllerFacts::write_zeroes_max));
 }
 
 Op<nvme::Status> Namespace::verify(std::uint64_t lba, std::uint64_t blocks) {
@@ -219,8 +210,7 @@ Op<nvme::Status> Namespace::verify(std::uint64_t lba, std::uint64_t blocks) {
 Op<nvme::Status> Namespace::write_uncorrectable(std::uint64_t lba, std::uint64_t blocks) {
   if (!claimed(nvme::oncs_bits::write_uncorrectable)) return settled(world_, nvme::sc::invalid_opcode);
   if (blocks == 0) return settled(world_, {});
-  return split(nvme::IoOpcode::write_uncorrectable, lba, blocks, {},
-               limit_blocks(&ControllerFacts::write_uncorrectable_max));
+  return split(nvme::IoOpcode::write_uncorrectable, lba, blocks, {}, limit_blocks(&ControllerFacts::write_uncorrectable_max));
 }
 
 Op<nvme::Status> Namespace::deallocate(std::uint64_t lba, std::uint64_t blocks) {
@@ -259,9 +249,8 @@ Op<nvme::Status> Namespace::copy(const std::vector<BlockRun>& from, std::uint64_
       }
       const std::uint64_t count = std::min({run.blocks - done, std::uint64_t{limits.range_blocks}, left});
       const std::uint64_t lba = run.lba + done;
-      const nvme::CopySource source{.slba = lba,
-                                    .blocks = static_cast<std::uint32_t>(count),
-                                    .tags = {.reference = lba & facts_.layout.reference_mask()}};
+      const nvme::CopySource source{
+          .slba = lba, .blocks = static_cast<std::uint32_t>(count), .tags = {.reference = lba & facts_.layout.reference_mask()}};
       const Bytes range = nvme::write_copy_source(source, copy_format(), facts_.layout);
       chunk->whole.insert(chunk->whole.end(), range.begin(), range.end());
       chunk->data = chunk->whole;
@@ -281,20 +270,16 @@ std::uint64_t Namespace::limit_blocks(std::uint64_t ControllerFacts::*limit) con
   return blocks;
 }
 
-Op<std::pair<nvme::Status, nvme::Status>> Namespace::compare_and_write(std::uint64_t lba,
-                                                                       MutableBytes expected,
-                                                                       MutableBytes data) {
+Op<std::pair<nvme::Status, nvme::Status>> Namespace::compare_and_write(std::uint64_t lba, MutableBytes expected, MutableBytes data) {
   using Pair = std::pair<nvme::Status, nvme::Status>;
   const std::uint64_t blocks = data.size() / facts_.block_bytes;
   auto made = make_op<Pair>(world_, "fused Compare and Write at " + std::to_string(lba));
-  const bool fits = blocks > 0 && data.size() % facts_.block_bytes == 0 &&
-                    expected.size() == data.size() && data.size() <= max_transfer();
+  const bool fits = blocks > 0 && data.size() % facts_.block_bytes == 0 && expected.size() == data.size() && data.size() <= max_transfer();
   Path* const path = paths_.choose();
   // Two entries are one command at a time.
   const auto can_fuse = [](Controller& controller) {
     const Queue* const queue = controller.io_queue(0);
-    return ((controller.facts().fuses & nvme::fuses_bits::compare_and_write) != 0 ||
-            controller.departs(point::command_unclaimed)) &&
+    return ((controller.facts().fuses & nvme::fuses_bits::compare_and_write) != 0 || controller.departs(point::command_unclaimed)) &&
            (queue == nullptr || queue->entries() > 2);
   };
   const bool fuses = path == nullptr || can_fuse(*path->controller);

@@ -77,8 +77,7 @@ Op<ZoneReport> Namespace::report_zones(std::uint64_t lba, nvme::ZoneReporting op
   ZoneCall& call = start_zone_call(nvme::IoOpcode::zone_management_receive);
   call.reported = std::move(made.promise);
   call.extended = extended;
-  call.zone_order =
-      order_of(extended ? nvme::ZoneReceiveAction::extended_report : nvme::ZoneReceiveAction::report, option);
+  call.zone_order = order_of(extended ? nvme::ZoneReceiveAction::extended_report : nvme::ZoneReceiveAction::report, option);
   const std::size_t each = nvme::ZoneDescriptor::size + (extended ? facts_.zones.extension_bytes : 0);
   const std::size_t most = std::max<std::size_t>(max_transfer(), nvme::ZoneReportHeader::size + each) & ~std::size_t{3};
   call.room.resize(std::min(most, nvme::ZoneReportHeader::size + kReportZones * each));
@@ -126,8 +125,8 @@ void Namespace::zone_call_done(ZoneCall& call, nvme::Status status) {
     const std::size_t extension = call.extended ? facts_.zones.extension_bytes : 0;
     std::vector<nvme::ZoneFacts> part = nvme::read_zone_report(call.room, extension);
     // Ascending, or a broken controller would keep us here for ever.
-    const bool goes_on = !part.empty() && facts_.zoned() && part.back().start >= call.lba &&
-                         part.back().start + facts_.zones.zone_blocks < facts_.blocks;
+    const bool goes_on =
+        !part.empty() && facts_.zoned() && part.back().start >= call.lba && part.back().start + facts_.zones.zone_blocks < facts_.blocks;
     for (nvme::ZoneFacts& zone : part) call.report.zones.push_back(std::move(zone));
     if (goes_on) {
       call.lba = call.report.zones.back().start + facts_.zones.zone_blocks;

@@ -11,10 +11,7 @@ namespace {
 constexpr std::uint16_t kApplicationTag = 0;
 
 nvme::ProtectionTags tags_at(const nvme::BlockLayout& layout, std::uint64_t lba) {
-  return {.application = kApplicationTag,
-          .application_mask = 0,
-          .storage = 0,
-          .reference = lba & layout.reference_mask()};
+  return {.application = kApplicationTag, .application_mask = 0, .storage = 0, .reference = lba & layout.reference_mask()};
 }
 
 }  // namespace

@@ -18,28 +18,19 @@ nvme::Cqe unanswered(std::uint16_t cid) {
 
 bool is_connect(const nvme::Sqe& sqe) {
   return sqe.get(nvme::sqe::opcode) == nvme::kFabricsOpcode &&
-         sqe.as<fabrics::AnyFabricsSqe>().get(fabrics::sqe::fctype) ==
-             fabrics::FabricsType::connect;
+         sqe.as<fabrics::AnyFabricsSqe>().get(fabrics::sqe::fctype) == fabrics::FabricsType::connect;
 }
 
 bool asked_for_no_flow_control(const nvme::Sqe& sqe) {
-  return (sqe.as<fabrics::ConnectSqe>().get(fabrics::connect_sqe::cattr) &
-          fabrics::cattr_bits::disable_sq_flow_control) != 0;
+  return (sqe.as<fabrics::ConnectSqe>().get(fabrics::connect_sqe::cattr) & fabrics::cattr_bits::disable_sq_flow_control) != 0;
 }
 
 }  // namespace
 
-Command::~Command() {
-  BENCH_ASSERT(place_ == Place::none, "a command is not destroyed while its queue has it");
-}
+Command::~Command() { BENCH_ASSERT(place_ == Place::none, "a command is not destroyed while its queue has it"); }
 
-Queue::Queue(World& world, transport::HostFabric& fabric, QueueHandler& handler,
-             const QueueOptions& options)
-    : world_(world),
-      handler_(handler),
-      options_(options),
-      channel_(fabric.make_channel(*this)),
-      slots_(options.entries) {
+Queue::Queue(World& world, transport::HostFabric& fabric, QueueHandler& handler, const QueueOptions& options)
+    : world_(world), handler_(handler), options_(options), channel_(fabric.make_channel(*this)), slots_(options.entries) {
   BENCH_ASSERT(options.entries >= 2, "a submission queue has at least two entries");
   slot_bits_ = static_cast<unsigned>(std::bit_width(options.entries - 1u));
   free_.reserve(options.entries);
@@ -64,9 +55,7 @@ void Queue::read_departures() {
   departures_.any = options_.hooks != nullptr;
 }
 
-bool Queue::asked(std::string_view name) const {
-  return options_.hooks != nullptr && options_.hooks->departs(name);
-}
+bool Queue::asked(std::string_view name) const { return options_.hooks != nullptr && options_.hooks->departs(name); }
 
 void Queue::open(const Endpoint& to) {
   BENCH_ASSERT(state_ == State::idle, "a queue is opened once");
@@ -208,8 +197,7 @@ void Queue::transmit(Command& command) {
   last_sent_ = &command;
   ++outstanding_;
   ++unfetched_;
-  const Duration timeout =
-      command.timeout == Duration() ? options_.command_timeout : command.timeout;
+  const Duration timeout = command.timeout == Duration() ? options_.command_timeout : command.timeout;
   command.sent_at_ = world_.now();
   command.deadline_ = timeout == Duration::forever() ? Instant::never() : command.sent_at_ + timeout;
   if (command.deadline_ < armed_) arm(command.deadline_);
@@ -218,8 +206,7 @@ void Queue::transmit(Command& command) {
   if (options_.hooks != nullptr) {
     depart(command);
     const bool outward = command.transfer.direction == transport::Direction::to_controller;
-    options_.hooks->command_out(options_.qid, command.sqe.mutable_bytes(),
-                                outward ? command.transfer.data : MutableBytes{});
+    options_.hooks->command_out(options_.qid, command.sqe.mutable_bytes(), outward ? command.transfer.data : MutableBytes{});
     slot.cid = command.cid_ = command.sqe.get(nvme::sqe::cid);
   }
   // A channel that cannot send is about to say on_end(), which completes the command.
@@ -246,8 +233,7 @@ void Queue::take_sqhd(const nvme::Cqe& cqe, const Slot& slot) {
   if (!established_) [[unlikely]] {
     if (is_connect(slot.command->sqe)) {
       established_ = true;
-      if (sqhd == nvme::kSqFlowControlDisabled && cqe.get(nvme::cqe::status).ok() &&
-          asked_for_no_flow_control(slot.command->sqe)) {
+      if (sqhd == nvme::kSqFlowControlDisabled && cqe.get(nvme::cqe::status).ok() && asked_for_no_flow_control(slot.command->sqe)) {
         flow_control_ = departures_.uses_sqhd_always;
         return;
       }

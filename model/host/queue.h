@@ -104,8 +104,7 @@ struct QueueCounters {
 
 class Queue final : private transport::HostChannelHandler {
  public:
-  Queue(World& world, transport::HostFabric& fabric, QueueHandler& handler,
-        const QueueOptions& options);
+  Queue(World& world, transport::HostFabric& fabric, QueueHandler& handler, const QueueOptions& options);
   /// Pending commands are completed as not answered. Not to be destroyed from inside a callback.
   ~Queue();
 
@@ -202,7 +201,7 @@ class Queue final : private transport::HostChannelHandler {
   std::uint32_t outstanding_ = 0;
   std::uint32_t unfetched_ = 0;  ///< sent and, as far as SQHD says, not fetched yet
   std::uint16_t sq_head_ = 0;
-  bool sqhd_owed_ = false;       ///< answers came without SQHD since the last one
+  bool sqhd_owed_ = false;  ///< answers came without SQHD since the last one
 
   Command* first_sent_ = nullptr;  ///< in the order in which they were sent
   Command* last_sent_ = nullptr;

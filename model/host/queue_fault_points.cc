@@ -42,9 +42,8 @@ void Queue::depart(Command& command) {
     if (command.transfer.direction != transport::Direction::none) {
       const auto buffer = channel_->expose(command.slot_, command.transfer.data);
       const auto length = static_cast<std::uint32_t>(command.transfer.data.size());
-      const auto sgl = buffer.key != 0
-                           ? nvme::SglDescriptor::keyed(buffer.address, length, buffer.key)
-                           : nvme::SglDescriptor::transport(length);
+      const auto sgl =
+          buffer.key != 0 ? nvme::SglDescriptor::keyed(buffer.address, length, buffer.key) : nvme::SglDescriptor::transport(length);
       sqe.set(nvme::sqe::sgl1, sgl.bytes());
     }
     command.transfer.keep_dptr = true;

@@ -25,8 +25,7 @@ RawQueue::RawQueue(World& world, transport::HostFabric& fabric, const RawQueueOp
 RawQueue::~RawQueue() = default;
 
 Op<RawConnection> RawQueue::connect_transport() {
-  auto made = make_op<RawConnection>(
-      world_, "transport connection" + queue_text(options_.qid));
+  auto made = make_op<RawConnection>(world_, "transport connection" + queue_text(options_.qid));
   connecting_ = std::move(made.promise);
   transport::ChannelOptions channel;
   channel.qid = options_.qid;
@@ -84,13 +83,11 @@ void RawQueue::start(RawCommand& command, Promise<RawReply> promise) {
 Op<RawReply> RawQueue::send_command(RawCommand command) {
   const nvme::Sqe& sqe = command.sqe;
   const std::uint8_t opcode = sqe.get(nvme::sqe::opcode);
-  const std::string_view name =
-      opcode == nvme::kFabricsOpcode
-          ? nvme::fabrics_type_name(static_cast<std::uint8_t>(sqe.get(nvme::sqe::nsid) & 0xFF))
-      : options_.qid == 0 ? nvme::admin_opcode_name(opcode)
-                          : nvme::io_opcode_name(opcode);
-  auto made = make_op<RawReply>(
-      world_, "response to " + std::string(name) + queue_text(options_.qid));
+  const std::string_view name = opcode == nvme::kFabricsOpcode
+                                    ? nvme::fabrics_type_name(static_cast<std::uint8_t>(sqe.get(nvme::sqe::nsid) & 0xFF))
+                                : options_.qid == 0 ? nvme::admin_opcode_name(opcode)
+                                                    : nvme::io_opcode_name(opcode);
+  auto made = make_op<RawReply>(world_, "response to " + std::string(name) + queue_text(options_.qid));
   if (end_ || !connected_) {
     made.promise.settle(end_reply(end_.value_or(transport::ChannelEnd{}), world_.now()));
     return made.op;
@@ -104,9 +101,7 @@ void RawQueue::post(RawCommand command) {
   start(command, {});
 }
 
-bool RawQueue::post_capsule(ByteView capsule) {
-  return connected_ && !end_ && channel_->send_raw(capsule);
-}
+bool RawQueue::post_capsule(ByteView capsule) { return connected_ && !end_ && channel_->send_raw(capsule); }
 
 Op<RawReply> RawQueue::send_capsule(ByteView capsule, std::uint16_t cid) {
   auto made = make_op<RawReply>(world_, "response to a capsule" + queue_text(options_.qid));
@@ -136,8 +131,7 @@ Op<RawReply> RawQueue::next_response() {
 }
 
 Op<transport::ChannelEnd> RawQueue::ended() {
-  auto made =
-      make_op<transport::ChannelEnd>(world_, "end of the connection" + queue_text(options_.qid));
+  auto made = make_op<transport::ChannelEnd>(world_, "end of the connection" + queue_text(options_.qid));
   if (end_) {
     made.promise.settle(*end_);
   } else {
@@ -190,9 +184,8 @@ void RawQueue::on_response(ByteView bytes, const transport::ResponseFacts& facts
   reply.facts = facts;
   reply.at = world_.now();
   const std::uint16_t cid = reply.cqe.get(nvme::cqe::cid);
-  const auto call = std::find_if(calls_.begin(), calls_.end(), [cid](const Call& candidate) {
-    return candidate.cid == cid && !candidate.answered;
-  });
+  const auto call =
+      std::find_if(calls_.begin(), calls_.end(), [cid](const Call& candidate) { return candidate.cid == cid && !candidate.answered; });
   if (call == calls_.end()) {
     keep(std::move(reply));
     return;
@@ -217,9 +210,8 @@ void RawQueue::settle(std::list<Call>::iterator call) {
 }
 
 void RawQueue::on_released(std::uint16_t slot) {
-  const auto call = std::find_if(calls_.begin(), calls_.end(), [slot](const Call& candidate) {
-    return candidate.answered && candidate.slot == slot;
-  });
+  const auto call =
+      std::find_if(calls_.begin(), calls_.end(), [slot](const Call& candidate) { return candidate.answered && candidate.slot == slot; });
   if (call != calls_.end()) settle(call);
 }
 

@@ -38,9 +38,7 @@ struct RawReply {
   bool ok() const { return answered() && status().ok(); }
   std::uint32_t dw0() const { return cqe.get(nvme::cqe::dw0); }
   /// DW0 and DW1: the value of a property.
-  std::uint64_t value() const {
-    return std::uint64_t{cqe.get(nvme::cqe::dw1)} << 32 | cqe.get(nvme::cqe::dw0);
-  }
+  std::uint64_t value() const { return std::uint64_t{cqe.get(nvme::cqe::dw1)} << 32 | cqe.get(nvme::cqe::dw0); }
   template <class L>
   View<L> as() const {
     return cqe.as<L>();
@@ -92,20 +90,15 @@ class RawQueue final : private transport::HostChannelHandler {
   /// With room for `bytes` from the controller.
   template <class L>
   Op<RawReply> send(const Record<L>& command, std::size_t bytes) {
-    return send_command(RawCommand{.sqe = as_sqe(command),
-                                   .data = Bytes(bytes),
-                                   .direction = transport::Direction::from_controller});
+    return send_command(RawCommand{.sqe = as_sqe(command), .data = Bytes(bytes), .direction = transport::Direction::from_controller});
   }
   /// With data to the controller.
   template <class L>
   Op<RawReply> send(const Record<L>& command, ByteView data) {
-    return send_command(RawCommand{.sqe = as_sqe(command),
-                                   .data = Bytes(data.begin(), data.end()),
-                                   .direction = transport::Direction::to_controller});
+    return send_command(
+        RawCommand{.sqe = as_sqe(command), .data = Bytes(data.begin(), data.end()), .direction = transport::Direction::to_controller});
   }
-  Op<RawReply> send(const ConnectCommand& command) {
-    return send(command.sqe, command.data.bytes());
-  }
+  Op<RawReply> send(const ConnectCommand& command) { return send(command.sqe, command.data.bytes()); }
   Op<RawReply> send_command(RawCommand command);
 
   /// Sends without waiting: the response, if any, goes to next_response().

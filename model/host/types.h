@@ -21,14 +21,14 @@ namespace fb::host {
 /// Why an association did not come about, or is no more.
 struct HostError {
   enum class Kind : std::uint8_t {
-    transport,    ///< no connection, or it was lost: see end
-    refused,      ///< Connect was answered with `status`
-    command,      ///< a command of the initialisation failed with `status`
-    timeout,      ///< no answer, or not ready in time
-    violation,    ///< the controller broke a rule
+    transport,       ///< no connection, or it was lost: see end
+    refused,         ///< Connect was answered with `status`
+    command,         ///< a command of the initialisation failed with `status`
+    timeout,         ///< no answer, or not ready in time
+    violation,       ///< the controller broke a rule
     authentication,  ///< it, or we, could not be authenticated
-    unsupported,  ///< it needs, or lacks, what this host cannot do without
-    closed        ///< we left
+    unsupported,     ///< it needs, or lacks, what this host cannot do without
+    closed           ///< we left
   };
   Kind kind = Kind::transport;
   std::string text;
@@ -41,8 +41,7 @@ struct HostError {
 
 struct HostOptions {
   std::string hostnqn = "nqn.2014-08.org.nvmexpress:uuid:6ab9bd21-3c85-4b61-a6d0-5d4b6f2f7c01";
-  HostId hostid = {0x6a, 0xb9, 0xbd, 0x21, 0x3c, 0x85, 0x4b, 0x61,
-                   0xa6, 0xd0, 0x5d, 0x4b, 0x6f, 0x2f, 0x7c, 0x01};
+  HostId hostid = {0x6a, 0xb9, 0xbd, 0x21, 0x3c, 0x85, 0x4b, 0x61, 0xa6, 0xd0, 0x5d, 0x4b, 0x6f, 0x2f, 0x7c, 0x01};
   HostHooks* hooks = nullptr;
   /// Challenges and the like for authentication; the host makes its own where there are none.
   std::shared_ptr<auth::NonceSource> nonces = {};
@@ -92,7 +91,7 @@ struct ConnectOptions {
   bool disable_sq_flow_control = false;
   bool individual_queue_deletion = false;
   bool remote_invalidate = true;
-  std::uint32_t in_capsule_max_bytes = 16384;  ///< where the controller takes as much
+  std::uint32_t in_capsule_max_bytes = 16384;   ///< where the controller takes as much
   std::uint32_t transfer_max_bytes = 1u << 20;  ///< where MDTS allows more
   std::uint16_t async_events = 4;               ///< where AERL allows as many
   bool scan_namespaces = true;
@@ -162,15 +161,13 @@ struct NamespaceFacts {
 struct AdminReply {
   bool answered = false;  ///< false: the connection ended first, or was never there
   nvme::Cqe cqe = {};
-  Bytes data = {};  ///< the command's buffer afterwards
+  Bytes data = {};                                          ///< the command's buffer afterwards
   nvme::StatusFamily family = nvme::StatusFamily::unknown;  ///< of the command, by which its status is named
 
   nvme::Status status() const { return cqe.get(nvme::cqe::status).of(family); }
   bool ok() const { return answered && status().ok(); }
   std::uint32_t dw0() const { return cqe.get(nvme::cqe::dw0); }
-  std::uint64_t value() const {
-    return std::uint64_t{cqe.get(nvme::cqe::dw1)} << 32 | cqe.get(nvme::cqe::dw0);
-  }
+  std::uint64_t value() const { return std::uint64_t{cqe.get(nvme::cqe::dw1)} << 32 | cqe.get(nvme::cqe::dw0); }
 };
 
 }  // namespace fb::host

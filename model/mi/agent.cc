@@ -33,11 +33,7 @@ Bytes error_response(ByteView request, Status status, ParameterError at) {
 }
 
 Agent::Agent(Device& device, const EndpointOptions& options, EndpointHooks& hooks, bool in_band)
-    : device_(device),
-      options_(options),
-      hooks_(hooks),
-      hooked_(&hooks != &no_endpoint_hooks()),
-      in_band_(in_band) {
+    : device_(device), options_(options), hooks_(hooks), hooked_(&hooks != &no_endpoint_hooks()), in_band_(in_band) {
   if (buffer_offered()) buffer_.assign(options_.buffer_bytes, 0);
   sanitize_seen_ = device_.sanitize_count();
   device_.subsystem().add_observer(*this);
@@ -56,9 +52,8 @@ void Agent::reset() {
 
 void Agent::mark(std::uint16_t bits, std::uint16_t cntlid) {
   if (departs(departure::health_no_changes)) return;
-  constexpr std::uint16_t kStatus = change_bits::rdy | change_bits::cfs | change_bits::shst |
-                                    change_bits::nssro | change_bits::ceco | change_bits::nac |
-                                    change_bits::fa | change_bits::tcida;
+  constexpr std::uint16_t kStatus = change_bits::rdy | change_bits::cfs | change_bits::shst | change_bits::nssro | change_bits::ceco |
+                                    change_bits::nac | change_bits::fa | change_bits::tcida;
   if ((bits & kStatus) != 0) bits = static_cast<std::uint16_t>(bits | change_bits::csts);
   composite_ = static_cast<std::uint16_t>(composite_ | bits);
   for (const auto& [id, controller] : device_.subsystem().controllers()) {
@@ -94,9 +89,7 @@ void Agent::on_change(Change what, std::uint16_t cntlid) {
     case Change::firmware:
       return mark(change_bits::fa, 0);
     case Change::controller_list:
-      std::erase_if(changed_, [&](const auto& entry) {
-        return device_.subsystem().find_controller(entry.first) == nullptr;
-      });
+      std::erase_if(changed_, [&](const auto& entry) { return device_.subsystem().find_controller(entry.first) == nullptr; });
       return;
     case Change::sanitize:  // the device keeps what there is of it
       return;
@@ -105,15 +98,9 @@ void Agent::on_change(Change what, std::uint16_t cntlid) {
 
 // ---- what is offered ----
 
-bool Agent::buffer_offered() const {
-  return !in_band_ && options_.buffer_bytes != 0 && device_.has(Revision::r1_1);
-}
-bool Agent::auto_pause_offered() const {
-  return !in_band_ && options_.auto_pause && device_.has(Revision::r1_2);
-}
-bool Agent::events_offered() const {
-  return !in_band_ && options_.events && device_.has(Revision::r2_0);
-}
+bool Agent::buffer_offered() const { return !in_band_ && options_.buffer_bytes != 0 && device_.has(Revision::r1_1); }
+bool Agent::auto_pause_offered() const { return !in_band_ && options_.auto_pause && device_.has(Revision::r1_2); }
+bool Agent::events_offered() const { return !in_band_ && options_.events && device_.has(Revision::r2_0); }
 
 bool Agent::command_supported(std::uint8_t opcode) const {
   switch (static_cast<Opcode>(opcode)) {
@@ -188,8 +175,7 @@ void Agent::finish(Exchange& exchange, std::uint32_t nmresp, ByteView data) {
   finish_with_data(exchange, std::move(response), data);
 }
 
-bool Agent::request_data(Exchange& exchange, std::size_t fixed, std::size_t length, const Check& check,
-                         Bytes& data) {
+bool Agent::request_data(Exchange& exchange, std::size_t fixed, std::size_t length, const Check& check, Bytes& data) {
   ByteView given = exchange.data_behind(fixed);
   if (exchange.in_buffer() && buffer_offered()) {
     if (!given.empty() && refuse(exchange, check)) return false;
@@ -208,8 +194,7 @@ bool Agent::common_checks(Exchange& exchange) {
     const bool allowed = buffer_offered() && allowed_with_buffer(kind, exchange.opcode());
     if (!allowed && refuse(exchange, check::command_buffer)) return false;
   }
-  if (head.get(header::ciap) && !auto_pause_offered() && options_.auto_pause_refused &&
-      refuse(exchange, check::command_ciap)) {
+  if (head.get(header::ciap) && !auto_pause_offered() && options_.auto_pause_refused && refuse(exchange, check::command_ciap)) {
     return false;
   }
   return true;
@@ -246,8 +231,8 @@ bool Agent::takes_data(std::uint8_t opcode, const Exchange& exchange) const {
     case Opcode::buffer_write:
       return true;
     case Opcode::configuration_set:
-      return events_offered() && exchange.as<Configuration>().get(configuration::id) ==
-                                     static_cast<std::uint8_t>(ConfigurationId::async_event);
+      return events_offered() &&
+             exchange.as<Configuration>().get(configuration::id) == static_cast<std::uint8_t>(ConfigurationId::async_event);
     default:
       return false;
   }
@@ -255,8 +240,7 @@ bool Agent::takes_data(std::uint8_t opcode, const Exchange& exchange) const {
 
 void Agent::execute_mi(Exchange& exchange) {
   const std::uint8_t opcode = exchange.opcode();
-  const bool buffer_command = static_cast<Opcode>(opcode) == Opcode::buffer_read ||
-                              static_cast<Opcode>(opcode) == Opcode::buffer_write;
+  const bool buffer_command = static_cast<Opcode>(opcode) == Opcode::buffer_read || static_cast<Opcode>(opcode) == Opcode::buffer_write;
   const bool supported = command_supported(opcode) && !(in_band_ && buffer_command);
   if (!supported) {
     if (!refuse(exchange, check::command_opcode)) finish(exchange, 0, {});

@@ -57,8 +57,7 @@ class Agent final : private subsystem::SubsystemObserver {
   void execute_mi(Exchange& exchange);
   bool takes_data(std::uint8_t opcode, const Exchange& exchange) const;
   /// Request data, from the message or from the buffer; `length` is what the command says.
-  bool request_data(Exchange& exchange, std::size_t fixed, std::size_t length, const Check& check,
-                    Bytes& data);
+  bool request_data(Exchange& exchange, std::size_t fixed, std::size_t length, const Check& check, Bytes& data);
   void finish(Exchange& exchange, std::uint32_t nmresp, ByteView data);
   void finish_with_data(Exchange& exchange, Bytes response, ByteView data);
   void fail(Exchange& exchange, Status status);

@@ -64,8 +64,7 @@ bool Agent::admin_window(Exchange& exchange) {
   if (window.length > kDataMax && refuse(exchange, check::admin_length)) return false;
   if (window.length % 4 != 0 && refuse(exchange, check::admin_length_dword)) return false;
   if (window.offset % 4 != 0 && refuse(exchange, check::admin_offset_dword)) return false;
-  return window.offset == 0 || !departs(departure::admin_offset_refused) ||
-         !refuse(exchange, check::admin_offset_dword);
+  return window.offset == 0 || !departs(departure::admin_offset_refused) || !refuse(exchange, check::admin_offset_dword);
 }
 
 /// Data to the controller, where the opcode says so. False: refused.
@@ -119,8 +118,8 @@ void Agent::execute_admin(Exchange& exchange) {
   nvme::Sqe sqe = sqe_of(asked);
   if (departs(departure::admin_nsid_low)) sqe.set(nvme::sqe::nsid, asked.get(ar::nsid) & 0xFFu);
   if (departs(departure::admin_offset_low)) sqe.set(nvme::sqe::cdw13, 0u);
-  auto command = std::make_unique<subsystem::ManagedCommand>(device_.subsystem().management_port(),
-                                                             *controller, sqe.bytes(), std::move(data));
+  auto command =
+      std::make_unique<subsystem::ManagedCommand>(device_.subsystem().management_port(), *controller, sqe.bytes(), std::move(data));
   command->start();
   if (command->answer()) return finish_admin(exchange, *command->answer());
   exchange.admin = std::move(command);

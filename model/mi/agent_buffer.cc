@@ -20,8 +20,7 @@ void Agent::buffer_read(Exchange& exchange) {
   if (!buffer_range(exchange)) return;
   if (sanitize_seen_ != device_.sanitize_count() && refuse(exchange, check::buffer_cleared)) return;
   const auto asked = exchange.as<BufferAccess>();
-  const std::size_t start =
-      departs(departure::buffer_offset_ignored) ? 0 : asked.get(buffer_access::dofst);
+  const std::size_t start = departs(departure::buffer_offset_ignored) ? 0 : asked.get(buffer_access::dofst);
   const std::size_t offset = std::min<std::size_t>(start, buffer_.size());
   const std::size_t wanted = asked.get(buffer_access::dlen);
   const std::size_t length = std::min({wanted, buffer_.size() - offset, kDataMax});
@@ -38,8 +37,7 @@ void Agent::buffer_write(Exchange& exchange) {
     std::fill(buffer_.begin(), buffer_.end(), std::uint8_t{0});
     sanitize_seen_ = device_.sanitize_count();
   }
-  std::copy_n(data.begin(), std::min(data.size(), buffer_.size() - offset),
-              buffer_.begin() + static_cast<std::ptrdiff_t>(offset));
+  std::copy_n(data.begin(), std::min(data.size(), buffer_.size() - offset), buffer_.begin() + static_cast<std::ptrdiff_t>(offset));
   finish(exchange, 0, {});
 }
 

@@ -99,15 +99,12 @@ void Agent::set_events(Exchange& exchange) {
     if (!refuse(exchange, check::config_event_data)) finish(exchange, 0, {});
     return;
   }
-  if (View<EventListHeader>{data}.get(event_list::total_length) != data.size() &&
-      refuse(exchange, check::config_event_data)) {
+  if (View<EventListHeader>{data}.get(event_list::total_length) != data.size() && refuse(exchange, check::config_event_data)) {
     return;
   }
   std::optional<ListFault> fault;
   const std::vector<EventState> events = parse_event_list(data, fault);
-  const auto place = [](std::size_t offset) {
-    return ParameterError{static_cast<std::uint16_t>(MiRequest::size + offset), 0};
-  };
+  const auto place = [](std::size_t offset) { return ParameterError{static_cast<std::uint16_t>(MiRequest::size + offset), 0}; };
   if (fault && refuse(exchange, check::config_event_list, place(fault->offset))) return;
   for (std::size_t i = 0; i < events.size(); ++i) {
     const std::size_t at = EventListHeader::size + i * EventItem::size + event_item::id.offset;

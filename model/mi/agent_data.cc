@@ -25,20 +25,16 @@ constexpr SupportedCommand kWithBuffer[] = {
     {MessageKind::admin_command, 0x82},  // Security Receive
 };
 
-constexpr Opcode kOptionalCommands[] = {Opcode::vpd_write,   Opcode::reset,        Opcode::ses_receive,
-                                        Opcode::ses_send,    Opcode::buffer_read,  Opcode::buffer_write,
-                                        Opcode::shutdown};
+constexpr Opcode kOptionalCommands[] = {Opcode::vpd_write,   Opcode::reset,        Opcode::ses_receive, Opcode::ses_send,
+                                        Opcode::buffer_read, Opcode::buffer_write, Opcode::shutdown};
 
 }  // namespace
 
 bool Agent::allowed_with_buffer(MessageKind kind, std::uint8_t opcode) {
-  return std::find(std::begin(kWithBuffer), std::end(kWithBuffer), SupportedCommand{kind, opcode}) !=
-         std::end(kWithBuffer);
+  return std::find(std::begin(kWithBuffer), std::end(kWithBuffer), SupportedCommand{kind, opcode}) != std::end(kWithBuffer);
 }
 
-std::vector<SupportedCommand> Agent::buffer_commands() {
-  return {std::begin(kWithBuffer), std::end(kWithBuffer)};
-}
+std::vector<SupportedCommand> Agent::buffer_commands() { return {std::begin(kWithBuffer), std::end(kWithBuffer)}; }
 
 void Agent::read_data_structure(Exchange& exchange) {
   const auto asked = exchange.as<ReadDataStructure>();

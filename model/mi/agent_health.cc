@@ -22,20 +22,17 @@ void Agent::subsystem_health_poll(Exchange& exchange) {
       .set(subsystem_health::p1la, device_.link_active(1))
       .set(subsystem_health::sfm, device_.has(Revision::r2_0) && device_.sanitize_failed())
       .set(subsystem_health::sw, departs(departure::health_warning_polarity) ? warnings : ~warnings & 0xFFu)
-      .set(subsystem_health::ctemp,
-           kelvins ? device_.subsystem().temperature() & 0xFFu : device_.temperature_code())
+      .set(subsystem_health::ctemp, kelvins ? device_.subsystem().temperature() & 0xFFu : device_.temperature_code())
       .set(subsystem_health::pdlu, device_.subsystem().percentage_used())
       .set(subsystem_health::ccs, composite_);
   Bytes data{health.bytes().begin(), health.bytes().end()};
   if (departs(departure::health_reserved)) data.back() = 0x5A;
-  const bool cleared = clear ? !departs(departure::health_not_cleared)
-                             : departs(departure::health_cleared_unasked);
+  const bool cleared = clear ? !departs(departure::health_not_cleared) : departs(departure::health_cleared_unasked);
   if (cleared) composite_ = 0;
   finish(exchange, 0, data);
 }
 
-bool Agent::selected(const View<ControllerHealthPoll>& poll,
-                     const subsystem::Controller& controller) const {
+bool Agent::selected(const View<ControllerHealthPoll>& poll, const subsystem::Controller& controller) const {
   if (!departs(departure::poll_filter_ignored)) {
     const FunctionKind kind = device_.function_kind(controller.cntlid());
     const bool included = kind == FunctionKind::plain      ? poll.get(cp::incf)

@@ -14,9 +14,7 @@ namespace {
 
 constexpr std::uint16_t kConfigurationMask = 0xFFF;
 
-bool is_configuration(PcieOpcode opcode) {
-  return opcode == PcieOpcode::configuration_read || opcode == PcieOpcode::configuration_write;
-}
+bool is_configuration(PcieOpcode opcode) { return opcode == PcieOpcode::configuration_read || opcode == PcieOpcode::configuration_write; }
 bool is_write(PcieOpcode opcode) { return (static_cast<unsigned>(opcode) & 1) != 0; }
 
 std::size_t padded(std::size_t bytes) { return (bytes + 3) / 4 * 4; }
@@ -28,8 +26,7 @@ bool Agent::pcie_range(Exchange& exchange, PcieFunction& function) {
   const auto asked = exchange.as<PcieRequest>();
   const auto opcode = static_cast<PcieOpcode>(exchange.opcode());
   const std::uint64_t length = asked.get(pr::length);
-  const std::uint64_t offset =
-      is_configuration(opcode) ? asked.get(pr::offset) & kConfigurationMask : asked.get(pr::offset);
+  const std::uint64_t offset = is_configuration(opcode) ? asked.get(pr::offset) & kConfigurationMask : asked.get(pr::offset);
   if (length > kDataMax && !is_configuration(opcode)) return !refuse(exchange, check::pcie_length);
   if (is_configuration(opcode)) {
     return offset + length <= kConfigurationSpace || !refuse(exchange, check::pcie_range);
@@ -69,8 +66,7 @@ void Agent::execute_pcie(Exchange& exchange) {
   const bool locked = function.locked() && opcode != PcieOpcode::configuration_read;
   if (locked && refuse(exchange, check::pcie_locked)) return;
   if (!pcie_range(exchange, function)) return;
-  const std::uint64_t limit =
-      is_configuration(opcode) ? kConfigurationSpace : function.bar_size(asked.get(pr::bar));
+  const std::uint64_t limit = is_configuration(opcode) ? kConfigurationSpace : function.bar_size(asked.get(pr::bar));
   std::uint64_t offset = asked.get(pr::offset);
   if (is_configuration(opcode)) offset &= kConfigurationMask;
   if (departs(departure::pcie_offset) && opcode == PcieOpcode::configuration_read) offset = 0;

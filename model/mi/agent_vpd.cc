@@ -41,8 +41,7 @@ void Agent::vpd_write(Exchange& exchange) {
   if (device_.vpd_locked() && refuse(exchange, check::vpd_locked)) return;
   const std::size_t offset = std::min(range.offset, size);
   data.resize(std::min(data.size(), size - offset));
-  if (!departs(departure::vpd_write_lost) && !device_.write_vpd(offset, data) &&
-      refuse(exchange, check::vpd_endurance)) {
+  if (!departs(departure::vpd_write_lost) && !device_.write_vpd(offset, data) && refuse(exchange, check::vpd_endurance)) {
     return;
   }
   finish(exchange, 0, {});

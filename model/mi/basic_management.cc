@@ -41,8 +41,7 @@ std::array<std::uint8_t, kBasicBlockSize> basic_management(Device& device, bool 
   std::array<std::uint8_t, kBasicBlockSize> block{};
   const auto rest = std::copy(status.bytes().begin(), status.bytes().end(), block.begin());
   *rest = block_pec(0, status.bytes());
-  const auto end =
-      std::copy(identity.bytes().begin(), identity.bytes().end(), block.begin() + kBasicIdentityAt);
+  const auto end = std::copy(identity.bytes().begin(), identity.bytes().end(), block.begin() + kBasicIdentityAt);
   *end = block_pec(kBasicIdentityAt, identity.bytes());
   return block;
 }

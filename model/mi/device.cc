@@ -100,10 +100,8 @@ PcieFunction* Device::function(std::uint16_t cntlid) {
   auto& made = functions_[controller->cntlid()];
   if (made == nullptr) {
     const subsystem::SubsystemOptions& facts = subsystem_.options();
-    made = std::make_unique<PcieFunction>(PcieIds{.vid = facts.vid,
-                                                  .did = options_.device_id,
-                                                  .ssvid = facts.ssvid,
-                                                  .ssid = options_.subsystem_id});
+    made = std::make_unique<PcieFunction>(
+        PcieIds{.vid = facts.vid, .did = options_.device_id, .ssvid = facts.ssvid, .ssid = options_.subsystem_id});
     made->set_locked(options_.pcie_locked);
   }
   return made.get();
@@ -140,9 +138,7 @@ bool Device::write_vpd(std::size_t offset, ByteView data) {
 void Device::on_change(subsystem::Change what, std::uint16_t cntlid) {
   (void)cntlid;
   if (what == subsystem::Change::controller_list) {
-    std::erase_if(functions_, [&](const auto& entry) {
-      return subsystem_.find_controller(entry.first) == nullptr;
-    });
+    std::erase_if(functions_, [&](const auto& entry) { return subsystem_.find_controller(entry.first) == nullptr; });
   }
   if (what == subsystem::Change::sanitize) {
     const subsystem::Sanitizer& sanitizer = subsystem_.sanitizer();

@@ -15,8 +15,7 @@ constexpr std::uint8_t kElementOk = 0x01;
 constexpr std::size_t kHeader = 4;
 constexpr std::size_t kElement = 4;
 /// Header, generation, then for each type an overall element ahead of its own.
-constexpr std::size_t kStatusSize =
-    kHeader + 4 + kElement * (1 + Enclosure::kSlots + 1 + Enclosure::kFans + 1 + 1);
+constexpr std::size_t kStatusSize = kHeader + 4 + kElement * (1 + Enclosure::kSlots + 1 + Enclosure::kFans + 1 + 1);
 
 void finish(Bytes& page) {
   BENCH_ASSERT(page.size() >= kHeader, "an SES page has a header");
@@ -52,7 +51,7 @@ Bytes Enclosure::supported() const {
 Bytes Enclosure::configuration() const {
   Bytes page = {kPageConfiguration, 0, 0, 0};
   append_be(page, generation_);
-  Bytes descriptor = {0x11, 0, 3, 36};  // one process, no subenclosures, three types, 36 bytes follow
+  Bytes descriptor = {0x11, 0, 3, 36};             // one process, no subenclosures, three types, 36 bytes follow
   descriptor.resize(descriptor.size() + 8, 0x5F);  // logical identifier
   const auto text = [&](std::string_view words, std::size_t size) {
     for (std::size_t i = 0; i < size; ++i) {
@@ -63,8 +62,7 @@ Bytes Enclosure::configuration() const {
   text("emulated chassis", 16);
   text("1", 4);
   page.insert(page.end(), descriptor.begin(), descriptor.end());
-  const std::array<std::array<std::uint8_t, 2>, 3> types = {
-      {{kTypeArraySlot, kSlots}, {kTypeCooling, kFans}, {kTypeTemperature, 1}}};
+  const std::array<std::array<std::uint8_t, 2>, 3> types = {{{kTypeArraySlot, kSlots}, {kTypeCooling, kFans}, {kTypeTemperature, 1}}};
   for (const auto& [type, count] : types) {
     const Bytes header = {type, count, 0, 0};
     page.insert(page.end(), header.begin(), header.end());

@@ -12,8 +12,7 @@ Endpoint::ReturnPath Endpoint::ReturnPath::of(const mctp::Incoming& message) {
   return {message.source, ours ? message.destination : mctp::kNullEid, message.from, message.tag};
 }
 
-Endpoint::Endpoint(World& world, Device& device, mctp::Port& port, EndpointOptions options,
-                   EndpointHooks* hooks)
+Endpoint::Endpoint(World& world, Device& device, mctp::Port& port, EndpointOptions options, EndpointHooks* hooks)
     : world_(world),
       device_(device),
       port_(port),
@@ -21,8 +20,7 @@ Endpoint::Endpoint(World& world, Device& device, mctp::Port& port, EndpointOptio
       hooks_(hooks != nullptr ? *hooks : no_endpoint_hooks()),
       hooked_(hooks != nullptr),
       agent_(device, options_, hooks_),
-      reporter_(world, device, hooks_, options_.event_retries_max,
-                [this](const Bytes& list) { send_event(list); }),
+      reporter_(world, device, hooks_, options_.event_retries_max, [this](const Bytes& list) { send_event(list); }),
       slots_{Slot{*this, 0}, Slot{*this, 1}} {
   BENCH_ASSERT(device.has_port(options_.port), "an endpoint is at a port of its device");
   agent_.set_reporter(&reporter_);
@@ -118,8 +116,7 @@ bool Endpoint::is_command(ByteView body) {
   const View<MessageHeader> head{body};
   const MessageKind kind = head.get(header::nmimt);
   return !head.get(header::ror) && head.get(header::ic) &&
-         (kind == MessageKind::mi_command || kind == MessageKind::admin_command ||
-          kind == MessageKind::pcie_command);
+         (kind == MessageKind::mi_command || kind == MessageKind::admin_command || kind == MessageKind::pcie_command);
 }
 
 bool Endpoint::message_ok(const mctp::Incoming& message) {
@@ -139,8 +136,7 @@ bool Endpoint::message_ok(const mctp::Incoming& message) {
 
 void Endpoint::on_message(const mctp::Incoming& message) {
   const bool known = forgotten(message.source, message.tag);
-  const bool unseen = hooked_ && (!hooks_.message_in(message.body) ||
-                                  (departs(departure::link_silences) && !device_.link_active(0)));
+  const bool unseen = hooked_ && (!hooks_.message_in(message.body) || (departs(departure::link_silences) && !device_.link_active(0)));
   ++counters_.messages;
   if (unseen || !message_ok(message)) {
     ++counters_.discarded;
@@ -176,8 +172,7 @@ void Endpoint::spoil_header(Bytes& body) {
   if (departs(departure::reply_reserved)) body[3] = 0x5A;
   if (departs(departure::reply_type)) head.set(header::mt, 5u);
   const auto status = static_cast<Status>(body[4]);
-  const bool generic = status != Status::success && status != Status::invalid_parameter &&
-                       status != Status::more_processing &&
+  const bool generic = status != Status::success && status != Status::invalid_parameter && status != Status::more_processing &&
                        head.get(header::nmimt) != MessageKind::control_primitive;
   if (generic && departs(departure::error_reserved)) body[5] = 0x5A;
   if (generic && departs(departure::error_data)) body.resize(body.size() + 4, 0x5A);
@@ -225,12 +220,8 @@ mctp::SendId Endpoint::send(const ReturnPath& path, ByteView request, Bytes body
                          .destination = {},
                          .ip = {}});
   }
-  mctp::Outgoing message{.destination = path.peer,
-                         .to = path.to,
-                         .source = path.self,
-                         .tag = {path.tag.value, false},
-                         .unit = unit,
-                         .body = std::move(body)};
+  mctp::Outgoing message{
+      .destination = path.peer, .to = path.to, .source = path.self, .tag = {path.tag.value, false}, .unit = unit, .body = std::move(body)};
   if (delivery == EndpointHooks::Delivery::send_twice) port_.send(message);
   return port_.send(std::move(message));
 }
@@ -246,10 +237,7 @@ void Endpoint::send_event(const Bytes& list) {
   const std::optional<mctp::Tag> tag = port_.take_tag(event_peer_);
   if (!tag) return;  // a retry may find one
   Bytes body(kHeaderSize + list.size());
-  MutableView<MessageHeader>{body}
-      .set(header::ic, true)
-      .set(header::mt, kNvmeMiType)
-      .set(header::nmimt, MessageKind::async_event);
+  MutableView<MessageHeader>{body}.set(header::ic, true).set(header::mt, kNvmeMiType).set(header::nmimt, MessageKind::async_event);
   std::copy(list.begin(), list.end(), body.begin() + kHeaderSize);
   EndpointHooks::Delivery delivery = EndpointHooks::Delivery::send;
   if (hooked_) {
@@ -265,12 +253,8 @@ void Endpoint::send_event(const Bytes& list) {
   event_sent_to_ = event_peer_;
   mctp::Tag sent = *tag;
   if (departs(departure::event_tag)) sent.owner = false;
-  event_sending_ = port_.send({.destination = event_peer_,
-                               .to = {},
-                               .source = mctp::kNullEid,
-                               .tag = sent,
-                               .unit = unit(),
-                               .body = std::move(body)});
+  event_sending_ =
+      port_.send({.destination = event_peer_, .to = {}, .source = mctp::kNullEid, .tag = sent, .unit = unit(), .body = std::move(body)});
 }
 
 }  // namespace fb::mi

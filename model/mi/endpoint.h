@@ -32,8 +32,7 @@ struct EndpointCounters {
 class Endpoint final : private mctp::MessageHandler, private DeviceListener {
  public:
   /// Takes NVMe-MI messages of `port` from now on. Device and port must outlive it.
-  Endpoint(World& world, Device& device, mctp::Port& port, EndpointOptions options,
-           EndpointHooks* hooks = nullptr);
+  Endpoint(World& world, Device& device, mctp::Port& port, EndpointOptions options, EndpointHooks* hooks = nullptr);
   ~Endpoint();
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
@@ -80,12 +79,12 @@ class Endpoint final : private mctp::MessageHandler, private DeviceListener {
     ReturnPath path;
     std::unique_ptr<Exchange> exchange;
     bool executed = false;
-    unsigned more_sent = 0;   ///< how often More Processing Required has been
-    Instant due;              ///< when it will have been executed
-    Bytes ready;              ///< a response that waits for Resume
-    mctp::SendId sending = 0; ///< the response, or its replay
+    unsigned more_sent = 0;    ///< how often More Processing Required has been
+    Instant due;               ///< when it will have been executed
+    Bytes ready;               ///< a response that waits for Resume
+    mctp::SendId sending = 0;  ///< the response, or its replay
     mctp::SendId more_sending = 0;
-    Bytes stored;             ///< the last response, for Replay
+    Bytes stored;  ///< the last response, for Replay
     std::size_t stored_unit = 0;
     /// A replay that waits until the primitive's own answer has left.
     mctp::SendId replay_after = 0;

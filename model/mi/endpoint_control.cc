@@ -13,8 +13,7 @@ void Endpoint::on_primitive(const mctp::Incoming& message, ByteView body) {
   }
   const View<PrimitiveRequest> asked{body};
   Slot& slot = slots_[asked.get(header::csi)];
-  if (departs(departure::pause_silences) && slot.paused &&
-      asked.get(primitive::cpo) != static_cast<std::uint8_t>(Primitive::resume)) {
+  if (departs(departure::pause_silences) && slot.paused && asked.get(primitive::cpo) != static_cast<std::uint8_t>(Primitive::resume)) {
     return;
   }
   Bytes answer = begin_response(body, Status::success);
@@ -95,8 +94,7 @@ std::uint16_t Endpoint::resume() {
     }
     if (!slot.ready.empty()) {
       respond(slot);
-    } else if (slot.state == SlotState::process && slot.more_sent == 0 && !slot.more_timer.scheduled() &&
-               device_.has(Revision::r1_2)) {
+    } else if (slot.state == SlotState::process && slot.more_sent == 0 && !slot.more_timer.scheduled() && device_.has(Revision::r1_2)) {
       // Its time passed while paused.
       world_.loop().schedule(slot.more_timer, world_.now());
     }
@@ -134,10 +132,8 @@ std::uint16_t Endpoint::abort(Slot& slot) {
 std::uint16_t Endpoint::get_state(Slot& slot, bool clear_flags) {
   Record<SlotStatus> status;
   store_le(status.mutable_bytes().data(), slot.flags);
-  status.set(slot_status::ssta, departs(departure::state_wrong) ? SlotState::idle : slot.state)
-      .set(slot_status::pflg, slot.paused);
-  const bool cleared = clear_flags ? !departs(departure::flags_not_cleared)
-                                   : departs(departure::flags_forgotten);
+  status.set(slot_status::ssta, departs(departure::state_wrong) ? SlotState::idle : slot.state).set(slot_status::pflg, slot.paused);
+  const bool cleared = clear_flags ? !departs(departure::flags_not_cleared) : departs(departure::flags_forgotten);
   if (cleared) slot.flags = 0;
   return static_cast<std::uint16_t>(integer_of(status));
 }
@@ -162,8 +158,7 @@ void Endpoint::replay(Slot& slot, const mctp::Incoming& message, ByteView body, 
     first = packets - 1;
   }
   if (departs(departure::replay_whole)) first = 0;
-  MutableView<PrimitiveResponse>{answer}.set(primitive_response::cpsr,
-                                             available ? kReplayResponds : std::uint16_t{0});
+  MutableView<PrimitiveResponse>{answer}.set(primitive_response::cpsr, available ? kReplayResponds : std::uint16_t{0});
   if (available && source.state == SlotState::transmit && slot.sending != 0) {
     port_.withdraw(std::exchange(slot.sending, 0));
   }

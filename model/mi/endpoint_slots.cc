@@ -16,10 +16,8 @@ constexpr Duration kGap = Duration::ms(1);
 
 /// Configuration Set of that identifier.
 bool configures(const Exchange& exchange, ConfigurationId id) {
-  return exchange.kind() == MessageKind::mi_command &&
-         exchange.opcode() == static_cast<std::uint8_t>(Opcode::configuration_set) &&
-         exchange.request.size() > configuration::id.offset &&
-         exchange.request[configuration::id.offset] == static_cast<std::uint8_t>(id);
+  return exchange.kind() == MessageKind::mi_command && exchange.opcode() == static_cast<std::uint8_t>(Opcode::configuration_set) &&
+         exchange.request.size() > configuration::id.offset && exchange.request[configuration::id.offset] == static_cast<std::uint8_t>(id);
 }
 
 void trace_step(World& world, unsigned index, SlotState from, SlotEvent event, SlotState to) {
@@ -87,13 +85,12 @@ void Endpoint::give_up(mctp::Eid source, mctp::Tag tag) {
 
 void Endpoint::on_command(const mctp::Incoming& message, ByteView body) {
   Slot& slot = slots_[View<MessageHeader>{body}.get(header::csi)];
-  const bool too_soon = departs(departure::gap_needed) && last_response_ != Instant{} &&
-                        world_.now() - last_response_ < kGap;
+  const bool too_soon = departs(departure::gap_needed) && last_response_ != Instant{} && world_.now() - last_response_ < kGap;
   if (too_soon || (slot.index == 1 && departs(departure::slot_one_ignored))) {
     return give_up(message.source, message.tag);
   }
-  const bool ours = slot.state == SlotState::idle ||
-                    (slot.state == SlotState::receive && slot.path.same_message(message.source, message.tag));
+  const bool ours =
+      slot.state == SlotState::idle || (slot.state == SlotState::receive && slot.path.same_message(message.source, message.tag));
   if (!ours) {
     if (!departs(departure::flags_never)) slot.flags |= error_flag::cmnics;
     world_.trace().mark(check::message_slot_busy.name);
@@ -182,8 +179,7 @@ void Endpoint::complete(Slot& slot) {
       slot.stored = std::move(body);
     }
     if (leaves && delivery == EndpointHooks::Delivery::send_twice) {
-      port_.send({slot.path.peer, slot.path.to, slot.path.self, {slot.path.tag.value, false},
-                  slot.stored_unit, slot.stored});
+      port_.send({slot.path.peer, slot.path.to, slot.path.self, {slot.path.tag.value, false}, slot.stored_unit, slot.stored});
     }
   }
   configured_unit_ = device_.port_state(options_.port).unit;
@@ -238,8 +234,8 @@ void Endpoint::more_processing(Slot& slot) {
   if (dress(slot.exchange->request, body, delivery)) {
     slot.stored = body;
     slot.stored_unit = unit();
-    slot.more_sending = port_.send({slot.path.peer, slot.path.to, slot.path.self,
-                                    {slot.path.tag.value, false}, slot.stored_unit, std::move(body)});
+    slot.more_sending =
+        port_.send({slot.path.peer, slot.path.to, slot.path.self, {slot.path.tag.value, false}, slot.stored_unit, std::move(body)});
     world_.trace().mark("mi.more_processing");
   }
   const bool further = again || more.endless || slot.more_sent < more.count;

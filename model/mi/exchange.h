@@ -34,9 +34,7 @@ struct Exchange {
   bool in_buffer() const { return as<MessageHeader>().get(header::meb); }
   MessageContext context() const { return {request, in_band}; }
   /// What follows the fixed part of a request.
-  ByteView data_behind(std::size_t fixed) const {
-    return request.size() <= fixed ? ByteView{} : ByteView{request}.subspan(fixed);
-  }
+  ByteView data_behind(std::size_t fixed) const { return request.size() <= fixed ? ByteView{} : ByteView{request}.subspan(fixed); }
 };
 
 /// The header of a response to `request`, and its status.

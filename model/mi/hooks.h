@@ -17,10 +17,7 @@ struct MessageContext {
   ByteView request;
   bool in_band = false;
 
-  MessageKind kind() const {
-    return request.size() < 2 ? MessageKind::control_primitive
-                              : View<MessageHeader>{request}.get(header::nmimt);
-  }
+  MessageKind kind() const { return request.size() < 2 ? MessageKind::control_primitive : View<MessageHeader>{request}.get(header::nmimt); }
   unsigned slot() const { return request.size() < 4 ? 0 : request[1] & 1u; }
   std::uint8_t opcode() const { return request.size() > 4 ? request[4] : std::uint8_t{0}; }
 };

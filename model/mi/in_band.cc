@@ -11,16 +11,12 @@ namespace fb::mi {
 
 namespace {
 
-Opcode opcode_of(const subsystem::InBandRequest& request) {
-  return static_cast<Opcode>(request.dwords[1] & 0xFF);
-}
+Opcode opcode_of(const subsystem::InBandRequest& request) { return static_cast<Opcode>(request.dwords[1] & 0xFF); }
 
 }  // namespace
 
 InBand::InBand(Device& device, EndpointOptions options, EndpointHooks* hooks)
-    : device_(device),
-      options_(std::move(options)),
-      hooks_(hooks != nullptr ? *hooks : no_endpoint_hooks()) {
+    : device_(device), options_(std::move(options)), hooks_(hooks != nullptr ? *hooks : no_endpoint_hooks()) {
   for (const auto& [id, controller] : device_.subsystem().controllers()) agent(id);
   device_.subsystem().set_in_band_management(this);
 }
@@ -58,13 +54,11 @@ subsystem::InBandAnswer InBand::on_request(const subsystem::InBandRequest& reque
   for (std::size_t i = 0; i < request.dwords.size(); ++i) {
     store_le(head.mutable_bytes().data() + 4 * i, request.dwords[i]);
   }
-  const bool well_formed = head.get(header::mt) == kNvmeMiType && !head.get(header::ic) &&
-                           !head.get(header::ror) &&
+  const bool well_formed = head.get(header::mt) == kNvmeMiType && !head.get(header::ic) && !head.get(header::ror) &&
                            head.get(header::nmimt) == MessageKind::mi_command;
   const auto opcode = head.get(request::opcode);
   // A command that goes with the other of the two would move data the wrong way.
-  const bool known = opcode <= static_cast<std::uint8_t>(Opcode::ses_send) ||
-                     opcode == static_cast<std::uint8_t>(Opcode::shutdown);
+  const bool known = opcode <= static_cast<std::uint8_t>(Opcode::ses_send) || opcode == static_cast<std::uint8_t>(Opcode::shutdown);
   if (!well_formed || (known && request.send != is_send(opcode))) return {sc::invalid_field.with_dnr(), 0, {}};
   Exchange exchange;
   exchange.in_band = true;

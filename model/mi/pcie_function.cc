@@ -11,9 +11,9 @@ namespace fb::mi {
 namespace {
 
 namespace at {
-constexpr std::size_t kCommand = 0x04, kStatus = 0x06, kRevision = 0x08, kClass = 0x09, kBar0 = 0x10,
-                      kBar2 = 0x18, kSubsystemVendor = 0x2C, kSubsystemId = 0x2E, kCapabilities = 0x34,
-                      kInterruptPin = 0x3D, kPower = 0x40, kMsix = 0x50, kExpress = 0x70, kErrors = 0x100;
+constexpr std::size_t kCommand = 0x04, kStatus = 0x06, kRevision = 0x08, kClass = 0x09, kBar0 = 0x10, kBar2 = 0x18, kSubsystemVendor = 0x2C,
+                      kSubsystemId = 0x2E, kCapabilities = 0x34, kInterruptPin = 0x3D, kPower = 0x40, kMsix = 0x50, kExpress = 0x70,
+                      kErrors = 0x100;
 }  // namespace at
 
 constexpr std::uint8_t kCapabilityPower = 0x01, kCapabilityExpress = 0x10, kCapabilityMsix = 0x11;
@@ -26,23 +26,22 @@ constexpr std::uint64_t kMemoryBase = 0xFE800000, kIoBase = 0xC000;
 }  // namespace
 
 PcieFunction::PcieFunction(const PcieIds& ids)
-    : space_(kConfigurationSpace), writable_(kConfigurationSpace), scratch_(kIoBar),
-      doorbells_(kMemoryBar - kDoorbells) {
+    : space_(kConfigurationSpace), writable_(kConfigurationSpace), scratch_(kIoBar), doorbells_(kMemoryBar - kDoorbells) {
   const auto word = [&](std::size_t where, std::uint16_t value) { store_le(&space_[where], value); };
   const auto dword = [&](std::size_t where, std::uint32_t value) { store_le(&space_[where], value); };
   word(0, ids.vid);
   word(2, ids.did);
   word(at::kCommand, 0x0007);  // I/O, memory, bus master
   store_le<std::uint16_t>(&writable_[at::kCommand], 0x0547);
-  word(at::kStatus, 0x0010);   // has capabilities
+  word(at::kStatus, 0x0010);  // has capabilities
   space_[at::kRevision] = 1;
-  space_[at::kClass] = 0x02;   // NVM Express
+  space_[at::kClass] = 0x02;  // NVM Express
   space_[at::kClass + 1] = 0x08;
   space_[at::kClass + 2] = 0x01;
   dword(at::kBar0, static_cast<std::uint32_t>(kMemoryBase) | 0x4);  // memory, 64-bit
   store_le<std::uint32_t>(&writable_[at::kBar0], ~static_cast<std::uint32_t>(kMemoryBar - 1));
   store_le<std::uint32_t>(&writable_[at::kBar0 + 4], ~0u);
-  dword(at::kBar2, static_cast<std::uint32_t>(kIoBase) | 0x1);      // I/O
+  dword(at::kBar2, static_cast<std::uint32_t>(kIoBase) | 0x1);  // I/O
   store_le<std::uint32_t>(&writable_[at::kBar2], ~static_cast<std::uint32_t>(kIoBar - 1));
   word(at::kSubsystemVendor, ids.ssvid);
   word(at::kSubsystemId, ids.ssid);
@@ -60,7 +59,7 @@ PcieFunction::PcieFunction(const PcieIds& ids)
   word(at::kExpress + 2, 0x0002);
   dword(at::kExpress + 12, 0x00000044);  // four lanes of 16 GT/s
   word(at::kExpress + 18, 0x0044);
-  dword(at::kErrors, 0x00010001);        // advanced error reporting, the last of the extended ones
+  dword(at::kErrors, 0x00010001);  // advanced error reporting, the last of the extended ones
 }
 
 void PcieFunction::capability(std::size_t where, std::uint8_t id, std::size_t next) {
@@ -72,9 +71,7 @@ PcieFunction::BarKind PcieFunction::bar_kind(unsigned bar) const {
   return bar == 0 ? BarKind::memory : bar == 2 ? BarKind::io : BarKind::none;
 }
 
-std::uint64_t PcieFunction::bar_size(unsigned bar) const {
-  return bar == 0 ? kMemoryBar : bar == 2 ? kIoBar : 0;
-}
+std::uint64_t PcieFunction::bar_size(unsigned bar) const { return bar == 0 ? kMemoryBar : bar == 2 ? kIoBar : 0; }
 
 unsigned PcieFunction::power_state() const { return space_[at::kPower + 4] & 3u; }
 
@@ -92,8 +89,7 @@ void PcieFunction::write_configuration(std::size_t offset, ByteView data) {
   }
 }
 
-void PcieFunction::read_bar(unsigned bar, std::uint64_t offset, MutableBytes out,
-                            const subsystem::Controller& controller) const {
+void PcieFunction::read_bar(unsigned bar, std::uint64_t offset, MutableBytes out, const subsystem::Controller& controller) const {
   BENCH_ASSERT(offset + out.size() <= bar_size(bar), "a read beyond the BAR");
   if (bar_kind(bar) == BarKind::io) {
     std::copy_n(scratch_.begin() + static_cast<std::ptrdiff_t>(offset), out.size(), out.begin());
@@ -111,8 +107,7 @@ void PcieFunction::read_bar(unsigned bar, std::uint64_t offset, MutableBytes out
   std::copy_n(window.begin() + static_cast<std::ptrdiff_t>(offset), out.size(), out.begin());
 }
 
-void PcieFunction::write_bar(unsigned bar, std::uint64_t offset, ByteView data,
-                             subsystem::Controller& controller) {
+void PcieFunction::write_bar(unsigned bar, std::uint64_t offset, ByteView data, subsystem::Controller& controller) {
   BENCH_ASSERT(offset + data.size() <= bar_size(bar), "a write beyond the BAR");
   if (bar_kind(bar) == BarKind::io) {
     std::copy(data.begin(), data.end(), scratch_.begin() + static_cast<std::ptrdiff_t>(offset));

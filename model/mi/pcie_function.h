@@ -31,8 +31,7 @@ class PcieFunction {
   void read_configuration(std::size_t offset, MutableBytes out) const;
   /// Only the bits that a function lets be written change.
   void write_configuration(std::size_t offset, ByteView data);
-  void read_bar(unsigned bar, std::uint64_t offset, MutableBytes out,
-                const subsystem::Controller& controller) const;
+  void read_bar(unsigned bar, std::uint64_t offset, MutableBytes out, const subsystem::Controller& controller) const;
   void write_bar(unsigned bar, std::uint64_t offset, ByteView data, subsystem::Controller& controller);
 
   /// The function is in D0 and its device is not held in reset: else PCIe commands may be refused.
@@ -48,9 +47,9 @@ class PcieFunction {
   void capability(std::size_t at, std::uint8_t id, std::size_t next);
 
   Bytes space_;
-  Bytes writable_;  ///< a mask of space_
-  Bytes scratch_;   ///< of the I/O BAR
-  Bytes doorbells_; ///< of the memory BAR, behind the registers
+  Bytes writable_;   ///< a mask of space_
+  Bytes scratch_;    ///< of the I/O BAR
+  Bytes doorbells_;  ///< of the memory BAR, behind the registers
   bool accessible_ = true;
   bool locked_ = false;
 };

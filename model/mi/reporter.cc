@@ -12,17 +12,15 @@ using subsystem::Change;
 
 namespace {
 /// Events whose cause this model does not have are not claimed.
-constexpr EventId kSupported[] = {EventId::controller_ready,    EventId::controller_fatal,
-                                  EventId::shutdown_status,     EventId::controller_enable,
-                                  EventId::namespace_attribute, EventId::composite_temperature,
-                                  EventId::drive_life_used,     EventId::available_spare,
-                                  EventId::smart_warnings,      EventId::pcie_link_active};
+constexpr EventId kSupported[] = {EventId::controller_ready,  EventId::controller_fatal,    EventId::shutdown_status,
+                                  EventId::controller_enable, EventId::namespace_attribute, EventId::composite_temperature,
+                                  EventId::drive_life_used,   EventId::available_spare,     EventId::smart_warnings,
+                                  EventId::pcie_link_active};
 constexpr std::uint8_t kGenerationMask = 0x1F;
 constexpr std::uint8_t kRetryMask = 0x07;
 }  // namespace
 
-Reporter::Reporter(World& world, Device& device, EndpointHooks& hooks, unsigned retries_max,
-                   std::function<void(const Bytes&)> send)
+Reporter::Reporter(World& world, Device& device, EndpointHooks& hooks, unsigned retries_max, std::function<void(const Bytes&)> send)
     : world_(world), device_(device), hooks_(hooks), retries_max_(retries_max), send_(std::move(send)) {
   device_.subsystem().add_observer(*this);
 }
@@ -30,8 +28,7 @@ Reporter::Reporter(World& world, Device& device, EndpointHooks& hooks, unsigned 
 Reporter::~Reporter() { device_.subsystem().remove_observer(*this); }
 
 bool Reporter::is_supported(std::uint8_t id) {
-  return std::find(std::begin(kSupported), std::end(kSupported), static_cast<EventId>(id)) !=
-         std::end(kSupported);
+  return std::find(std::begin(kSupported), std::end(kSupported), static_cast<EventId>(id)) != std::end(kSupported);
 }
 
 std::vector<EventState> Reporter::supported() const {
@@ -132,9 +129,7 @@ void Reporter::arm_retry() {
   world_.loop().schedule_after(timer_, terms_.retry_delay);
 }
 
-void Reporter::on_link_changed(std::uint8_t port) {
-  occur(EventId::pcie_link_active, 0, EventScope::port, port);
-}
+void Reporter::on_link_changed(std::uint8_t port) { occur(EventId::pcie_link_active, 0, EventScope::port, port); }
 
 void Reporter::on_change(Change what, std::uint16_t cntlid) {
   switch (what) {

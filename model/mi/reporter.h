@@ -16,16 +16,15 @@ namespace fb::mi {
 
 /// What Configuration Set 04h says beside its list.
 struct ReportingTerms {
-  Duration delay;        ///< AEMD: before the first message after an occurrence
-  Duration retry_delay;  ///< AERD; zero: no second try
+  Duration delay;                                                         ///< AEMD: before the first message after an occurrence
+  Duration retry_delay;                                                   ///< AERD; zero: no second try
   bool controllers = false, physical = false, virtual_functions = false;  ///< whose events
 };
 
 class Reporter final : private subsystem::SubsystemObserver {
  public:
   /// `send` gets an occurrence list; the message around it is the endpoint's.
-  Reporter(World& world, Device& device, EndpointHooks& hooks, unsigned retries_max,
-           std::function<void(const Bytes&)> send);
+  Reporter(World& world, Device& device, EndpointHooks& hooks, unsigned retries_max, std::function<void(const Bytes&)> send);
   ~Reporter();
   Reporter(const Reporter&) = delete;
   Reporter& operator=(const Reporter&) = delete;
@@ -45,8 +44,7 @@ class Reporter final : private subsystem::SubsystemObserver {
 
  private:
   void on_change(subsystem::Change what, std::uint16_t cntlid) override;
-  void occur(EventId id, std::uint16_t cntlid, EventScope scope = EventScope::subsystem,
-             std::uint32_t context = 0);
+  void occur(EventId id, std::uint16_t cntlid, EventScope scope = EventScope::subsystem, std::uint32_t context = 0);
   bool attributed(std::uint16_t cntlid) const;
   Bytes take_pending();
   void on_due();
@@ -61,7 +59,7 @@ class Reporter final : private subsystem::SubsystemObserver {
   std::uint32_t enabled_ = 0;  ///< one bit an event
   ReportingTerms terms_;
   std::vector<Occurrence> pending_;
-  OccurrenceList sent_;        ///< waits for its acknowledgement
+  OccurrenceList sent_;  ///< waits for its acknowledgement
   bool unacknowledged_ = false;
   std::uint8_t generation_ = 0;
   Timer<Reporter, &Reporter::on_due> timer_{"mi.event", *this};

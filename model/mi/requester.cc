@@ -8,8 +8,8 @@ namespace fb::mi {
 using mctp::MessageType;
 
 std::string to_string(const Violation& violation) {
-  return std::string(violation.rule) + " at byte " + std::to_string(violation.offset) + ": " +
-         std::to_string(violation.got) + ", allowed " + std::to_string(violation.allowed);
+  return std::string(violation.rule) + " at byte " + std::to_string(violation.offset) + ": " + std::to_string(violation.got) +
+         ", allowed " + std::to_string(violation.allowed);
 }
 
 /// A request that was made, or waits to be.
@@ -46,11 +46,7 @@ struct Requester::Pending {
 };
 
 Requester::Requester(World& world, mctp::Port& port, RequesterOptions options, RequesterHooks* hooks)
-    : world_(world),
-      port_(port),
-      options_(options),
-      hooks_(hooks != nullptr ? *hooks : no_requester_hooks()),
-      hooked_(hooks != nullptr) {
+    : world_(world), port_(port), options_(options), hooks_(hooks != nullptr ? *hooks : no_requester_hooks()), hooked_(hooks != nullptr) {
   port_.set_handler(MessageType::nvme_mi, this, kMessageMax);
 }
 
@@ -83,8 +79,7 @@ Op<Reply> Requester::request(mctp::Eid peer, Bytes body, std::optional<Duration>
 }
 
 Op<std::vector<Bytes>> Requester::send_raw(RawRequest request) {
-  auto made = make_op<std::vector<Bytes>>(
-      world_, "answers to raw bytes from EID " + std::to_string(request.peer));
+  auto made = make_op<std::vector<Bytes>>(world_, "answers to raw bytes from EID " + std::to_string(request.peer));
   auto pending = std::make_unique<Pending>(*this, Pending::Form::raw);
   pending->peer = request.peer;
   pending->to = request.to;
@@ -147,8 +142,7 @@ void Requester::on_message(const mctp::Incoming& message) {
   if (message.tag.owner) return on_event_message(message);
   for (const auto& pending : pending_) {
     const bool same_source = pending->peer == message.source || departs(departure::requester_any_source);
-    if (!pending->started || pending->ended || !same_source || !pending->tag ||
-        pending->tag->value != message.tag.value) {
+    if (!pending->started || pending->ended || !same_source || !pending->tag || pending->tag->value != message.tag.value) {
       continue;
     }
     switch (pending->form) {
@@ -182,8 +176,7 @@ std::optional<Violation> Requester::check(const Pending& pending, ByteView messa
   }
   if (!head.get(header::ror) && !departs(departure::requester_any_direction)) return Violation{"response.direction", 1, 0, 1};
   if (head.get(header::nmimt) != pending.kind && !departs(departure::requester_any_kind)) {
-    return Violation{"response.kind", 1, static_cast<unsigned>(head.get(header::nmimt)),
-                     static_cast<unsigned>(pending.kind)};
+    return Violation{"response.kind", 1, static_cast<unsigned>(head.get(header::nmimt)), static_cast<unsigned>(pending.kind)};
   }
   if (head.get(header::csi) != pending.slot && !departs(departure::requester_any_slot)) {
     return Violation{"response.slot", 1, head.get(header::csi), pending.slot};
@@ -217,8 +210,8 @@ std::optional<Violation> Requester::check_form(const Pending& pending, ByteView 
     return std::nullopt;
   }
   // Two drives are known to send More Processing Required as long as an Admin response.
-  const bool long_more = status == Status::more_processing && body.size() == AdminResponse::size &&
-                         pending.kind == MessageKind::admin_command;
+  const bool long_more =
+      status == Status::more_processing && body.size() == AdminResponse::size && pending.kind == MessageKind::admin_command;
   if (body.size() != kResponseMin && !long_more) {
     return Violation{"response.size.error", 0, body.size(), kResponseMin};
   }
@@ -250,8 +243,7 @@ void Requester::on_answer(Pending& pending, ByteView message) {
     return settle(pending);
   }
   if (++reply.more_processing > options_.more_processing_count_max && !departs(departure::requester_mpr_endless)) {
-    reply.violation = Violation{"response.more_processing.once", 4, reply.more_processing,
-                                options_.more_processing_count_max};
+    reply.violation = Violation{"response.more_processing.once", 4, reply.more_processing, options_.more_processing_count_max};
     reply.outcome = Outcome::violation;
     return settle(pending);
   }
@@ -297,8 +289,7 @@ void Requester::settle(Pending& pending) {
   const mctp::Eid peer = pending.peer;
   const bool leaks = pending.reply.outcome == Outcome::timed_out && departs(departure::requester_tag_leaks);
   if (pending.tag_taken && !leaks) port_.release_tag(peer, *pending.tag);
-  const auto at = std::find_if(pending_.begin(), pending_.end(),
-                               [&](const auto& entry) { return entry.get() == &pending; });
+  const auto at = std::find_if(pending_.begin(), pending_.end(), [&](const auto& entry) { return entry.get() == &pending; });
   const std::unique_ptr<Pending> keep = std::move(*at);
   pending_.erase(at);
   start_waiting(peer);

@@ -54,7 +54,7 @@ struct Violation {
 std::string to_string(const Violation& violation);
 
 enum class Outcome : std::uint8_t {
-  answered,   ///< with any status
+  answered,  ///< with any status
   timed_out,
   violation,  ///< an answer that is none
 };
@@ -67,17 +67,14 @@ struct Reply {
   unsigned more_processing = 0;  ///< how often More Processing Required came before
   std::uint16_t more_time = 0;   ///< MPRT of the last one
   mctp::Tag tag;
-  Instant sent, first, answered; ///< `first`: when the first message came back
+  Instant sent, first, answered;  ///< `first`: when the first message came back
 
   Status status() const {
-    return message.size() >= kResponseMin ? View<AnyResponse>{message}.get(response::status)
-                                          : Status::internal_error;
+    return message.size() >= kResponseMin ? View<AnyResponse>{message}.get(response::status) : Status::internal_error;
   }
   /// An answer, and its status is Success.
   bool ok() const { return outcome == Outcome::answered && status() == Status::success; }
-  std::uint32_t nmresp() const {
-    return message.size() >= kResponseMin ? View<MiResponse>{message}.get(response::nmresp) : 0;
-  }
+  std::uint32_t nmresp() const { return message.size() >= kResponseMin ? View<MiResponse>{message}.get(response::nmresp) : 0; }
   /// Where Invalid Parameter says that the fault is.
   ParameterError error_at() const {
     if (message.size() < kResponseMin) return {};
@@ -93,21 +90,15 @@ struct Reply {
                ? View<AdminResponse>{message}.get(admin_response::nvme_status).of(nvme::StatusFamily::command_set)
                : nvme::Status::make(7, 0xFF);
   }
-  std::uint32_t dw0() const {
-    return message.size() >= AdminResponse::size ? View<AdminResponse>{message}.get(admin_response::dw0) : 0;
-  }
+  std::uint32_t dw0() const { return message.size() >= AdminResponse::size ? View<AdminResponse>{message}.get(admin_response::dw0) : 0; }
   std::uint16_t cpsr() const {
-    return message.size() >= PrimitiveResponse::size
-               ? View<PrimitiveResponse>{message}.get(primitive_response::cpsr)
-               : std::uint16_t{0};
+    return message.size() >= PrimitiveResponse::size ? View<PrimitiveResponse>{message}.get(primitive_response::cpsr) : std::uint16_t{0};
   }
   /// Both levels say success.
   bool admin_ok() const { return ok() && message.size() >= AdminResponse::size && nvme_status().ok(); }
 
  private:
-  ByteView tail(std::size_t from) const {
-    return message.size() <= from ? ByteView{} : ByteView{message}.subspan(from);
-  }
+  ByteView tail(std::size_t from) const { return message.size() <= from ? ByteView{} : ByteView{message}.subspan(from); }
 };
 
 /// A reply and what it says, where it says it well.
@@ -122,10 +113,10 @@ struct Answer {
 struct RawRequest {
   mctp::Eid peer = 0;
   mctp::PhysicalAddress to = {};
-  Bytes message = {};              ///< with its check, or without
+  Bytes message = {};                 ///< with its check, or without
   std::optional<mctp::Tag> tag = {};  ///< nothing: a free one is taken
   std::size_t unit = mctp::kBaselineUnit;
-  unsigned answers = 1;            ///< settles when so many have come
+  unsigned answers = 1;  ///< settles when so many have come
   Duration wait = Duration::ms(500);
 };
 
@@ -166,8 +157,8 @@ class Requester final : private mctp::MessageHandler {
 
   // ---- MI commands: requester_calls.cc ----
 
-  Op<Reply> command(mctp::Eid peer, Opcode opcode, std::uint32_t nmd0 = 0, std::uint32_t nmd1 = 0,
-                    Bytes data = {}, CommandTerms terms = {});
+  Op<Reply> command(mctp::Eid peer, Opcode opcode, std::uint32_t nmd0 = 0, std::uint32_t nmd1 = 0, Bytes data = {},
+                    CommandTerms terms = {});
   Op<Answer<Record<SubsystemInfo>>> read_subsystem(mctp::Eid peer);
   Op<Answer<Record<PortInfo>>> read_port(mctp::Eid peer, std::uint8_t port);
   Op<Answer<std::vector<std::uint16_t>>> read_controllers(mctp::Eid peer, std::uint16_t first = 0);
@@ -211,15 +202,13 @@ class Requester final : private mctp::MessageHandler {
     CommandTerms command = {};
   };
   /// `data` goes to the controller; DLEN is its size then.
-  Op<Reply> admin(mctp::Eid peer, std::uint16_t cntlid, const nvme::Sqe& sqe, AdminTerms terms,
-                  Bytes data = {});
-  Op<Answer<Bytes>> identify(mctp::Eid peer, std::uint16_t cntlid, nvme::Cns cns, std::uint32_t nsid = 0,
-                             std::uint32_t dofst = 0, std::uint32_t dlen = kDataMax);
+  Op<Reply> admin(mctp::Eid peer, std::uint16_t cntlid, const nvme::Sqe& sqe, AdminTerms terms, Bytes data = {});
+  Op<Answer<Bytes>> identify(mctp::Eid peer, std::uint16_t cntlid, nvme::Cns cns, std::uint32_t nsid = 0, std::uint32_t dofst = 0,
+                             std::uint32_t dlen = kDataMax);
   Op<Reply> get_feature(mctp::Eid peer, std::uint16_t cntlid, std::uint8_t fid, std::uint32_t cdw11 = 0);
-  Op<Reply> set_feature(mctp::Eid peer, std::uint16_t cntlid, std::uint8_t fid, std::uint32_t cdw11,
-                        Bytes data = {});
-  Op<Reply> pcie(mctp::Eid peer, std::uint16_t cntlid, PcieOpcode opcode, std::uint64_t offset,
-                 std::uint16_t length, std::uint8_t bar = 0, Bytes data = {}, CommandTerms terms = {});
+  Op<Reply> set_feature(mctp::Eid peer, std::uint16_t cntlid, std::uint8_t fid, std::uint32_t cdw11, Bytes data = {});
+  Op<Reply> pcie(mctp::Eid peer, std::uint16_t cntlid, PcieOpcode opcode, std::uint64_t offset, std::uint16_t length, std::uint8_t bar = 0,
+                 Bytes data = {}, CommandTerms terms = {});
 
   // ---- what takes several commands: requester_sequences.cc ----
 
@@ -238,8 +227,7 @@ class Requester final : private mctp::MessageHandler {
   };
   Op<Answer<std::vector<EventState>>> supported_events(mctp::Eid peer);
   /// Switches these events; gives what had occurred.
-  Op<Answer<OccurrenceList>> synchronize_events(mctp::Eid peer, std::vector<EventState> events,
-                                                EventTerms terms);
+  Op<Answer<OccurrenceList>> synchronize_events(mctp::Eid peer, std::vector<EventState> events, EventTerms terms);
   Op<Answer<OccurrenceList>> acknowledge_events(mctp::Eid peer);
   void on_event(std::function<void(const EventReport&)> call) { event_listener_ = std::move(call); }
 
@@ -277,7 +265,7 @@ class Requester final : private mctp::MessageHandler {
   PendingList pending_;
   std::uint64_t strays_ = 0;
   std::uint8_t next_primitive_tag_ = 0;
-  std::size_t unit_taken_ = mctp::kBaselineUnit;  ///< the largest that any peer was told to send
+  std::size_t unit_taken_ = mctp::kBaselineUnit;   ///< the largest that any peer was told to send
   std::map<mctp::Eid, std::uint8_t> generations_;  ///< the last one seen of each peer
   std::function<void(const EventReport&)> event_listener_;
 };

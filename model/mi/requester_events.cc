@@ -19,20 +19,18 @@ std::optional<OccurrenceList> occurrences(Reply& reply) {
 
 Op<Answer<std::vector<EventState>>> Requester::supported_events(mctp::Eid peer) {
   using States = std::vector<EventState>;
-  return read_reply<States>(world_, get_configuration(peer, ConfigurationId::async_event),
-                            [](Reply& reply) -> std::optional<States> {
-                              std::optional<ListFault> fault;
-                              States states = parse_event_list(reply.data(), fault);
-                              if (fault) {
-                                const std::size_t at = kResponseMin + fault->offset;
-                                return violate<States>(reply, {"event.supported", at, 0, 0});
-                              }
-                              return states;
-                            });
+  return read_reply<States>(world_, get_configuration(peer, ConfigurationId::async_event), [](Reply& reply) -> std::optional<States> {
+    std::optional<ListFault> fault;
+    States states = parse_event_list(reply.data(), fault);
+    if (fault) {
+      const std::size_t at = kResponseMin + fault->offset;
+      return violate<States>(reply, {"event.supported", at, 0, 0});
+    }
+    return states;
+  });
 }
 
-Op<Answer<OccurrenceList>> Requester::synchronize_events(mctp::Eid peer, std::vector<EventState> events,
-                                                         EventTerms terms) {
+Op<Answer<OccurrenceList>> Requester::synchronize_events(mctp::Eid peer, std::vector<EventState> events, EventTerms terms) {
   Record<EventConfiguration> made;
   made.set(configuration::id, static_cast<unsigned>(ConfigurationId::async_event))
       .set(configuration::aerd, terms.retry_100ms)
@@ -41,23 +39,19 @@ Op<Answer<OccurrenceList>> Requester::synchronize_events(mctp::Eid peer, std::ve
       .set(configuration::enpfa, terms.physical)
       .set(configuration::envfa, terms.virtual_functions);
   const auto nmd0 = load_le<std::uint32_t>(&made.bytes()[8]);
-  return read_reply<OccurrenceList>(
-      world_, command(peer, Opcode::configuration_set, nmd0, 0, make_event_list(events)), occurrences);
+  return read_reply<OccurrenceList>(world_, command(peer, Opcode::configuration_set, nmd0, 0, make_event_list(events)), occurrences);
 }
 
 Op<Answer<OccurrenceList>> Requester::acknowledge_events(mctp::Eid peer) {
   return read_reply<OccurrenceList>(
-      world_,
-      command(peer, Opcode::configuration_set, static_cast<std::uint32_t>(ConfigurationId::async_event), 0,
-              make_event_list({})),
+      world_, command(peer, Opcode::configuration_set, static_cast<std::uint32_t>(ConfigurationId::async_event), 0, make_event_list({})),
       occurrences);
 }
 
 void Requester::on_event_message(const mctp::Incoming& message) {
   const ByteView bytes = message.body;
   EventReport report{message.source, {}, std::nullopt};
-  const bool is_event = bytes.size() >= kHeaderSize + kMicSize &&
-                        View<MessageHeader>{bytes}.get(header::nmimt) == MessageKind::async_event;
+  const bool is_event = bytes.size() >= kHeaderSize + kMicSize && View<MessageHeader>{bytes}.get(header::nmimt) == MessageKind::async_event;
   if (!is_event) {
     ++strays_;
     return;

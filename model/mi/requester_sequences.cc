@@ -46,8 +46,8 @@ Op<Answer<Bytes>> run(const std::shared_ptr<Sequence>& sequence, std::string wha
 
 }  // namespace
 
-Op<Answer<Bytes>> Requester::get_log(mctp::Eid peer, std::uint16_t cntlid, std::uint8_t lid, std::size_t length,
-                                     std::uint32_t nsid, std::size_t piece) {
+Op<Answer<Bytes>> Requester::get_log(mctp::Eid peer, std::uint16_t cntlid, std::uint8_t lid, std::size_t length, std::uint32_t nsid,
+                                     std::size_t piece) {
   BENCH_ASSERT(length > 0 && length % 4 == 0 && piece > 0 && piece % 4 == 0, "a log is read in dwords");
   auto sequence = std::make_shared<Sequence>(world_, length, std::min(piece, kDataMax));
   sequence->ask = [this, peer, cntlid, lid, nsid, length](std::size_t offset, std::size_t bytes) {
@@ -57,8 +57,7 @@ Op<Answer<Bytes>> Requester::get_log(mctp::Eid peer, std::uint16_t cntlid, std::
         .set(nvme::get_log_sqe::lid, lid)
         .set(nvme::get_log_sqe::rae, offset + bytes < length);
     nvme::set_log_range(log, offset, bytes);
-    return admin(peer, cntlid, nvme::Sqe{log.bytes()},
-                 {.dlen = static_cast<std::uint32_t>(bytes), .flags = 1});
+    return admin(peer, cntlid, nvme::Sqe{log.bytes()}, {.dlen = static_cast<std::uint32_t>(bytes), .flags = 1});
   };
   sequence->take = [](Reply& reply, std::size_t bytes) { return admin_bytes(reply, bytes); };
   return run(sequence, "log page " + std::to_string(lid) + " from EID " + std::to_string(peer));

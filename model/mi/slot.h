@@ -42,9 +42,7 @@ inline constexpr SlotTransition kSlotTransitions[] = {
     {SlotEvent::respond, any_of_slot_states(SlotState::process), SlotState::transmit},
     {SlotEvent::sent, any_of_slot_states(SlotState::transmit), SlotState::idle},
     {SlotEvent::replay, any_of_slot_states(SlotState::idle, SlotState::transmit), SlotState::transmit},
-    {SlotEvent::clear,
-     any_of_slot_states(SlotState::idle, SlotState::receive, SlotState::process, SlotState::transmit),
-     SlotState::idle},
+    {SlotEvent::clear, any_of_slot_states(SlotState::idle, SlotState::receive, SlotState::process, SlotState::transmit), SlotState::idle},
 };
 
 /// Where `event` leads from `state`; nothing when it is not allowed there.

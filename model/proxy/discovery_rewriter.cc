@@ -40,14 +40,11 @@ MutableBytes data_of(Bytes& pdu) {
   return MutableBytes(pdu).subspan(begin, end - begin);
 }
 
-bool is_data(ByteView pdu) {
-  return pdu.size() >= tcp::DataPdu::size && pdu[0] == static_cast<std::uint8_t>(tcp::PduType::c2h_data);
-}
+bool is_data(ByteView pdu) { return pdu.size() >= tcp::DataPdu::size && pdu[0] == static_cast<std::uint8_t>(tcp::PduType::c2h_data); }
 
 }  // namespace
 
-std::size_t rename_entries(MutableBytes page, std::uint64_t offset, const std::vector<Renamed>& names,
-                           std::vector<std::string>* past) {
+std::size_t rename_entries(MutableBytes page, std::uint64_t offset, const std::vector<Renamed>& names, std::vector<std::string>* past) {
   constexpr std::size_t kEntry = fabrics::DiscoveryEntry::size;
   // The header is as long as an entry, so that entries begin at multiples of their length.
   std::size_t at = offset == 0 ? kEntry : static_cast<std::size_t>((kEntry - offset % kEntry) % kEntry);

@@ -41,12 +41,17 @@ bool is_reachable(const fault::KindFacts& facts) {
 /// Why not, in words.
 std::string_view obstacle_of(Site site) {
   switch (site) {
-    case Site::packet: return "is for datagrams (NVMe/RDMA)";
+    case Site::packet:
+      return "is for datagrams (NVMe/RDMA)";
     case Site::receive:
-    case Site::key: return "is for an RDMA device";
-    case Site::frame: return "is for an MCTP bus";
-    case Site::step: return "is something that a host or a controller does itself";
-    default: return "happens inside a controller";
+    case Site::key:
+      return "is for an RDMA device";
+    case Site::frame:
+      return "is for an MCTP bus";
+    case Site::step:
+      return "is something that a host or a controller does itself";
+    default:
+      return "happens inside a controller";
   }
 }
 
@@ -93,8 +98,9 @@ void change_status(Bytes& response, nvme::Status status) {
 }  // namespace
 
 std::vector<fault::Place> places_of_proxy() {
-  return {{Site::segment, "host->target"}, {Site::segment, "target->host"}, {Site::pdu, "host"},  {Site::pdu, "target"},
-          {Site::admission, {}},           {Site::admin, {}},               {Site::completion, {}}, {Site::media, "namespace"}};
+  return {{Site::segment, "host->target"}, {Site::segment, "target->host"}, {Site::pdu, "host"},
+          {Site::pdu, "target"},           {Site::admission, {}},           {Site::admin, {}},
+          {Site::completion, {}},          {Site::media, "namespace"}};
 }
 
 Result<void> reaches(const fault::Plan& plan) {

@@ -57,8 +57,8 @@ class CommandFaults {
   fault::Point& point_of(const fault::Decision& decision);
 
   FaultSites& sites_;
-  std::optional<std::uint16_t> qid_;               // from Connect
-  std::map<std::uint16_t, Struck> outstanding_;    // by command identifier; not those of Fabrics
+  std::optional<std::uint16_t> qid_;             // from Connect
+  std::map<std::uint16_t, Struck> outstanding_;  // by command identifier; not those of Fabrics
 };
 
 }  // namespace fb::proxy

@@ -6,9 +6,9 @@ namespace fb::proxy {
 
 namespace {
 
-constexpr std::size_t kSegmentBytes = 1460;                 // as on simulated links
-constexpr Duration kRetransmission = Duration::ms(200);     // for the first loss; doubles with each
-constexpr Duration kBetweenPieces = Duration::us(200);      // so that their receiver sees two
+constexpr std::size_t kSegmentBytes = 1460;              // as on simulated links
+constexpr Duration kRetransmission = Duration::ms(200);  // for the first loss; doubles with each
+constexpr Duration kBetweenPieces = Duration::us(200);   // so that their receiver sees two
 constexpr std::uint32_t kLossesMax = 10;
 
 Duration stall_of(std::uint32_t lost) { return kRetransmission * ((std::int64_t{1} << std::min(lost, kLossesMax)) - 1); }

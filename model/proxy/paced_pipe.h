@@ -13,10 +13,10 @@ namespace fb::proxy {
 
 /// A direction of the way between the hosts and the controllers, which all connections share.
 struct Lane {
-  std::string name;          ///< "host->target", as schedules call it
-  std::size_t index = 0;     ///< dense
-  std::uint64_t ordinal = 0; ///< segments so far
-  Instant held_until = {};   ///< nothing leaves before
+  std::string name;           ///< "host->target", as schedules call it
+  std::size_t index = 0;      ///< dense
+  std::uint64_t ordinal = 0;  ///< segments so far
+  Instant held_until = {};    ///< nothing leaves before
 };
 
 class PacedPipe {

@@ -12,9 +12,9 @@ namespace {
 
 // A segment of the trace fits into one IP packet, so that findings and captures count alike.
 constexpr std::size_t kShownMax = 60'000;
-constexpr std::size_t kBacklogMax = 4u << 20;  // under faults: so much waits, then a side is no longer read
-constexpr unsigned kRoundsMax = 4;             // of one connection, before others have their turn
-constexpr Duration kFarewell = Duration::s(1); // a peer that takes nothing more
+constexpr std::size_t kBacklogMax = 4u << 20;   // under faults: so much waits, then a side is no longer read
+constexpr unsigned kRoundsMax = 4;              // of one connection, before others have their turn
+constexpr Duration kFarewell = Duration::s(1);  // a peer that takes nothing more
 
 }  // namespace
 
@@ -88,9 +88,8 @@ Pair::~Pair() = default;
 
 void Pair::connect(const Route& route) {
   if (under_faults()) {
-    controller_view_.emplace(
-        world_, Endpoint{proxy_.options_.from, 0}, route.to,
-        net::TcpTraceOptions{.shown = true, .local = actors::towards_controller, .peer = actors::controller});
+    controller_view_.emplace(world_, Endpoint{proxy_.options_.from, 0}, route.to,
+                             net::TcpTraceOptions{.shown = true, .local = actors::towards_controller, .peer = actors::controller});
   }
   auto stream = proxy_.streams_.connect({proxy_.options_.from, 0}, route.to, controller_);
   if (stream) {

@@ -46,7 +46,7 @@ class Pair final {
     std::optional<PacedPipe> pipe_;  // under faults
     PduCutter cutter_;               // of what arrives here
     HeaderWalk walk_;
-    bool whole_pdus_ = false;        // what arrives is cut by cutter_
+    bool whole_pdus_ = false;  // what arrives is cut by cutter_
    private:
     Bytes unsent_;
     std::size_t at_ = 0;
@@ -82,9 +82,9 @@ class Pair final {
   std::optional<net::TcpTrace> controller_view_;  // under faults
   std::optional<CommandFaults> commands_;
   std::optional<DiscoveryRewriter> rewriter_;
-  bool is_io_ = false;     // no log page of discovery comes here
+  bool is_io_ = false;  // no log page of discovery comes here
   bool over_ = false;
-  bool resetting_ = false; // once what is unsent has left
+  bool resetting_ = false;  // once what is unsent has left
   struct Late {
     Instant due;
     Bytes pdu;

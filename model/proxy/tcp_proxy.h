@@ -37,14 +37,14 @@ struct Route {
 
 struct ProxyOptions {
   std::vector<Route> routes;
-  IpAddress from = {};            ///< of the connections to controllers; all zeroes: as the machine chooses
-  bool keep_discovery = false;    ///< log pages pass as they are, and may lead hosts past the proxy
+  IpAddress from = {};              ///< of the connections to controllers; all zeroes: as the machine chooses
+  bool keep_discovery = false;      ///< log pages pass as they are, and may lead hosts past the proxy
   fault::Points* faults = nullptr;  ///< null: a quiet proxy. Outlives the proxy.
 };
 
 struct ProxyCounters {
   std::uint64_t connections = 0;
-  std::uint64_t unreachable = 0;      ///< of those: no connection to the controller came about
+  std::uint64_t unreachable = 0;  ///< of those: no connection to the controller came about
   std::uint64_t to_controller_bytes = 0;
   std::uint64_t to_host_bytes = 0;
   std::uint64_t renamed_entries = 0;  ///< of discovery log pages

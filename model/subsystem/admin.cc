@@ -16,8 +16,7 @@ using nvme::AdminOpcode;
 
 bool Controller::executes_commands() const {
   if (ready()) return true;
-  const bool down =
-      state_ == ControllerState::shutting_down || state_ == ControllerState::shut_down;
+  const bool down = state_ == ControllerState::shutting_down || state_ == ControllerState::shut_down;
   return down && rdy_ && departs(departure::shutdown_ignored);
 }
 
@@ -158,8 +157,7 @@ void Controller::abort(const Command& command) {
   std::uint64_t not_done = nvme::kAbortNotDone;
   const bool of_admin = sqid == 0 || departs(departure::abort_any_queue);
   Queue* const victim_queue = of_admin ? admin_queue_ : io_queue(sqid);
-  transport::ArrivedCommand* const victim =
-      victim_queue != nullptr ? victim_queue->find(cid) : nullptr;
+  transport::ArrivedCommand* const victim = victim_queue != nullptr ? victim_queue->find(cid) : nullptr;
   if (victim != nullptr) {
     not_done = 0;
     if (!departs(departure::abort_ineffective)) abort_held({victim_queue, victim});
@@ -177,8 +175,7 @@ InBandRequest in_band_request(const Command& command, std::uint16_t cntlid) {
   const auto opcode = static_cast<AdminOpcode>(command.opcode());
   return {cntlid,
           opcode == AdminOpcode::nvme_mi_send,
-          {sqe.get(nvme::sqe::cdw10), sqe.get(nvme::sqe::cdw11), sqe.get(nvme::sqe::cdw12),
-           sqe.get(nvme::sqe::cdw13)},
+          {sqe.get(nvme::sqe::cdw10), sqe.get(nvme::sqe::cdw11), sqe.get(nvme::sqe::cdw12), sqe.get(nvme::sqe::cdw13)},
           {}};
 }
 
@@ -217,8 +214,7 @@ void Controller::management_data(const Command& command) {
 void Controller::event_request(const Command& command) {
   Queue& queue = *command.queue;
   if (command.nsid() != 0 && queue.refuse(command, check::nsid_unused)) return;
-  if (queue.count(Phase::event) >= subsystem_.options().aer_limit &&
-      queue.refuse(command, check::aer_limit)) {
+  if (queue.count(Phase::event) >= subsystem_.options().aer_limit && queue.refuse(command, check::aer_limit)) {
     return;
   }
   if (departs(departure::aer_answered_at_once)) {
@@ -232,8 +228,7 @@ void Controller::event_request(const Command& command) {
 
 void Controller::raise(const nvme::Event& event) {
   if (!associated_) return;
-  if (departs(departure::event_lost) &&
-      (admin_queue_ == nullptr || admin_queue_->oldest(Phase::event) == nullptr)) {
+  if (departs(departure::event_lost) && (admin_queue_ == nullptr || admin_queue_->oldest(Phase::event) == nullptr)) {
     return;
   }
   events_.raise(event);
@@ -280,19 +275,17 @@ void Controller::on_zone_changed(std::uint32_t nsid, std::uint64_t start) {
   std::vector<std::uint64_t>& list = changed_zones_[nsid];
   const auto at = std::lower_bound(list.begin(), list.end(), start);
   if (at == list.end() || *at != start) list.insert(at, start);
-  raise({nvme::EventType::notice, nvme::event_info::notice_zone_descriptor,
-         static_cast<std::uint8_t>(nvme::LogPage::changed_zones), departs(departure::zone_event_nsid) ? 0 : nsid});
+  raise({nvme::EventType::notice, nvme::event_info::notice_zone_descriptor, static_cast<std::uint8_t>(nvme::LogPage::changed_zones),
+         departs(departure::zone_event_nsid) ? 0 : nsid});
 }
 
 void Controller::on_namespace_changed(std::uint32_t nsid) {
   if (!associated_ || departs(departure::subsystem_offline)) return;
   if (!departs(departure::changed_list_empty)) {
-    const auto at =
-        std::lower_bound(changed_namespaces_.begin(), changed_namespaces_.end(), nsid);
+    const auto at = std::lower_bound(changed_namespaces_.begin(), changed_namespaces_.end(), nsid);
     if (at == changed_namespaces_.end() || *at != nsid) changed_namespaces_.insert(at, nsid);
   }
-  if ((features_.events & nvme::event_config_bits::namespace_attribute) != 0 ||
-      departs(departure::event_mask_ignored)) {
+  if ((features_.events & nvme::event_config_bits::namespace_attribute) != 0 || departs(departure::event_mask_ignored)) {
     raise({nvme::EventType::notice, nvme::event_info::notice_namespace_attribute,
            static_cast<std::uint8_t>(nvme::LogPage::changed_namespaces)});
   }
@@ -300,18 +293,14 @@ void Controller::on_namespace_changed(std::uint32_t nsid) {
 
 void Controller::on_ana_changed(nvme::AnaState state) {
   if (state == nvme::AnaState::inaccessible && departs(departure::ana_notice_missing)) return;
-  if ((features_.events & nvme::event_config_bits::ana_change) != 0 ||
-      departs(departure::event_mask_ignored)) {
-    raise({nvme::EventType::notice, nvme::event_info::notice_ana_change,
-           static_cast<std::uint8_t>(nvme::LogPage::ana)});
+  if ((features_.events & nvme::event_config_bits::ana_change) != 0 || departs(departure::event_mask_ignored)) {
+    raise({nvme::EventType::notice, nvme::event_info::notice_ana_change, static_cast<std::uint8_t>(nvme::LogPage::ana)});
   }
 }
 
 void Controller::on_discovery_changed() {
-  if ((features_.events & nvme::event_config_bits::discovery_log) != 0 ||
-      departs(departure::event_mask_ignored)) {
-    raise({nvme::EventType::notice, nvme::event_info::notice_discovery_log,
-           static_cast<std::uint8_t>(nvme::LogPage::discovery)});
+  if ((features_.events & nvme::event_config_bits::discovery_log) != 0 || departs(departure::event_mask_ignored)) {
+    raise({nvme::EventType::notice, nvme::event_info::notice_discovery_log, static_cast<std::uint8_t>(nvme::LogPage::discovery)});
   }
 }
 
@@ -323,10 +312,8 @@ void Controller::on_temperature() {
     temperature_alarm_ = alarm;
     tell(Change::warning);
   }
-  if (news && ((features_.events & nvme::smart_warning_bits::temperature) != 0 ||
-               departs(departure::event_mask_ignored))) {
-    raise({nvme::EventType::smart, nvme::event_info::smart_temperature,
-           static_cast<std::uint8_t>(nvme::LogPage::smart)});
+  if (news && ((features_.events & nvme::smart_warning_bits::temperature) != 0 || departs(departure::event_mask_ignored))) {
+    raise({nvme::EventType::smart, nvme::event_info::smart_temperature, static_cast<std::uint8_t>(nvme::LogPage::smart)});
   }
 }
 

@@ -15,9 +15,7 @@ using nvme::DirectiveType;
 
 namespace {
 
-bool sends(const Command& command) {
-  return command.opcode() == static_cast<std::uint8_t>(nvme::AdminOpcode::directive_send);
-}
+bool sends(const Command& command) { return command.opcode() == static_cast<std::uint8_t>(nvme::AdminOpcode::directive_send); }
 
 }  // namespace
 
@@ -64,9 +62,9 @@ void Controller::directive(const Command& command) {
     if (!queue.refuse(command, check::directive_length)) queue.complete(command, sc::success);
     return;
   }
-  Bytes data = !streams                                       ? directive_parameters(nsid)
+  Bytes data = !streams                                     ? directive_parameters(nsid)
                : operation == op::streams_return_parameters ? stream_parameters(nsid)
-                                                              : stream_status(nsid);
+                                                            : stream_status(nsid);
   if (!queue.stage(command, static_cast<std::size_t>(length))) return;
   data.resize(static_cast<std::size_t>(length));
   std::copy(data.begin(), data.end(), command.data().begin());

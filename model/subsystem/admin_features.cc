@@ -19,9 +19,7 @@ namespace {
 
 constexpr std::uint8_t id_of(FeatureId fid) { return static_cast<std::uint8_t>(fid); }
 
-constexpr bool is_namespace_feature(std::uint8_t fid) {
-  return nvme::is_namespace_feature(static_cast<FeatureId>(fid));
-}
+constexpr bool is_namespace_feature(std::uint8_t fid) { return nvme::is_namespace_feature(static_cast<FeatureId>(fid)); }
 
 /// Set for all namespaces at once where the NSID says so.
 constexpr bool is_reservation_feature(std::uint8_t fid) {
@@ -107,12 +105,10 @@ bool Controller::feature_addresses_namespace(const Command& command, std::uint8_
   if (nsid == 0 || nsid == nvme::kAllNamespaces) return true;
   if (ns == nullptr) return !queue.refuse(command, check::feature_nsid);
   // The NVM command set lets error recovery be said of one namespace; here all share it.
-  return !set || fid == id_of(FeatureId::error_recovery) ||
-         !queue.refuse(command, check::feature_not_namespace);
+  return !set || fid == id_of(FeatureId::error_recovery) || !queue.refuse(command, check::feature_not_namespace);
 }
 
-std::uint32_t Controller::feature_value(const Features& from, std::uint8_t fid, std::uint32_t cdw11,
-                                        std::uint32_t nsid) const {
+std::uint32_t Controller::feature_value(const Features& from, std::uint8_t fid, std::uint32_t cdw11, std::uint32_t nsid) const {
   switch (static_cast<FeatureId>(fid)) {
     case FeatureId::arbitration:
       return from.arbitration;
@@ -194,8 +190,7 @@ void Controller::get_features(const Command& command) {
   const Features& from = current ? features_ : saved ? saved_ : defaults;
   if (fid == id_of(FeatureId::host_identifier)) {
     const auto asked = record_from_integer<nvme::HostIdentifier>(cdw11);
-    if (!asked.get(nvme::host_identifier::exhid) &&
-        queue.refuse(command, check::feature_hostid_exhid)) {
+    if (!asked.get(nvme::host_identifier::exhid) && queue.refuse(command, check::feature_hostid_exhid)) {
       return;
     }
     if (!queue.stage(command, nvme::kHostIdentifierSize)) return;
@@ -234,8 +229,7 @@ bool Controller::temperature_ok(const Command& command, std::uint32_t cdw11) {
   // One composite temperature, no sensors; Fh addresses all there are, when setting.
   const bool set = command.opcode() == static_cast<std::uint8_t>(nvme::AdminOpcode::set_features);
   const bool known = sensor == 0 || (sensor == 0xF && set);
-  return (known && asked.get(nvme::temperature_threshold::thsel) <= 1) ||
-         !command.queue->refuse(command, check::feature_temperature);
+  return (known && asked.get(nvme::temperature_threshold::thsel) <= 1) || !command.queue->refuse(command, check::feature_temperature);
 }
 
 void Controller::set_features(const Command& command) {
@@ -319,8 +313,7 @@ void Controller::store_feature(Features& to, std::uint8_t fid, std::uint32_t val
     case FeatureId::temperature_threshold: {
       const auto asked = record_from_integer<nvme::TemperatureThreshold>(value);
       const bool under = asked.get(nvme::temperature_threshold::thsel) == 1;
-      (under ? to.temperature_under : to.temperature_over) =
-          static_cast<std::uint16_t>(asked.get(nvme::temperature_threshold::tmpth));
+      (under ? to.temperature_under : to.temperature_over) = static_cast<std::uint16_t>(asked.get(nvme::temperature_threshold::tmpth));
       break;
     }
     case FeatureId::error_recovery:
@@ -399,8 +392,7 @@ void Controller::set_endurance_events(const Command& command, std::uint32_t valu
   const auto asked = record_from_integer<nvme::EnduranceEventConfiguration>(value);
   const auto group = static_cast<std::uint16_t>(asked.get(ee::endgid));
   if (!subsystem_.endurance().has(group) && queue.refuse(command, check::feature_endurance_group)) return;
-  endurance_wanted_[group] =
-      static_cast<std::uint8_t>(asked.get(ee::warnings) & nvme::endurance_warning_bits::all);
+  endurance_wanted_[group] = static_cast<std::uint8_t>(asked.get(ee::warnings) & nvme::endurance_warning_bits::all);
   queue.complete(command, sc::success);
 }
 
@@ -424,8 +416,7 @@ void Controller::set_queues(const Command& command, std::uint32_t value) {
 void Controller::set_kato(const Command& command, std::uint32_t kato_ms) {
   Queue& queue = *command.queue;
   if (kato_ms == 0 && queue.refuse(command, check::feature_kato_zero)) return;
-  if (kato_ms > subsystem_.options().kato_max_ms &&
-      queue.refuse(command, check::feature_kato_maximum)) {
+  if (kato_ms > subsystem_.options().kato_max_ms && queue.refuse(command, check::feature_kato_maximum)) {
     return;
   }
   features_.kato_ms = rounded_kato(kato_ms);

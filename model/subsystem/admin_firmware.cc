@@ -88,12 +88,10 @@ void Controller::firmware_commit(const Command& command) {
 
 void Controller::on_firmware_activation() {
   if (departs(departure::firmware_silent)) return;
-  if ((features_.events & nvme::event_config_bits::firmware_activation) == 0 &&
-      !departs(departure::event_mask_ignored)) {
+  if ((features_.events & nvme::event_config_bits::firmware_activation) == 0 && !departs(departure::event_mask_ignored)) {
     return;
   }
-  raise({nvme::EventType::notice, nvme::event_info::notice_firmware_activation,
-         static_cast<std::uint8_t>(nvme::LogPage::firmware_slot)});
+  raise({nvme::EventType::notice, nvme::event_info::notice_firmware_activation, static_cast<std::uint8_t>(nvme::LogPage::firmware_slot)});
 }
 
 /// A controller level reset: what was downloaded and not committed is void, what was committed runs.

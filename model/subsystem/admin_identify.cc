@@ -40,8 +40,7 @@ std::uint8_t reservation_capabilities(const SubsystemOptions& options) {
   return static_cast<std::uint8_t>(options.reservations_persist ? kAll : kAll & ~unsigned{nvme::rescap_bits::ptpl});
 }
 
-void set_text(MutableBytes page, std::size_t offset, std::size_t size, std::string_view text,
-              char pad) {
+void set_text(MutableBytes page, std::size_t offset, std::size_t size, std::string_view text, char pad) {
   put_text(page.subspan(offset, size), text, pad);
 }
 
@@ -248,8 +247,7 @@ void Controller::fill_identify_controller(MutableBytes page) const {
     out.set(id::kas, options.kas).set(id::cqt, options.cqt_ms);
     out.set(id::aerl, std::max(options.aer_limit, std::uint8_t{1}) - 1u);
   }
-  const transport::ControllerFabricFacts facts =
-      port_ != nullptr ? port_->options().facts : transport::ControllerFabricFacts{};
+  const transport::ControllerFabricFacts facts = port_ != nullptr ? port_->options().facts : transport::ControllerFabricFacts{};
   const bool is_static = options.controllers == ControllerModel::static_controllers;
   const bool deletion = options.individual_queue_deletion && discovery == nullptr;
   std::uint32_t ioccsz = (64 + facts.in_capsule_bytes) / 16;
@@ -334,9 +332,8 @@ void Controller::fill_io_controller(MutableBytes page) const {
     const std::uint64_t used = stays ? 0 : subsystem_.allocated_bytes();
     store_le(page.data() + id::tnvmcap.offset, subsystem_.capacity_bytes());
     // What is in a group can no longer be made one of.
-    store_le(page.data() + id::unvmcap.offset, options.endurance.supported()
-                                                   ? subsystem_.endurance().unallocated()
-                                                   : subsystem_.capacity_bytes() - used);
+    store_le(page.data() + id::unvmcap.offset,
+             options.endurance.supported() ? subsystem_.endurance().unallocated() : subsystem_.capacity_bytes() - used);
   }
   if (options.endurance.supported()) {
     std::uint32_t ctratt = out.get(id::ctratt) | nvme::ctratt_bits::endurance_groups;
@@ -370,8 +367,7 @@ void Controller::fill_io_controller(MutableBytes page) const {
       .set(id::nn, few ? 0u : options.namespaces_max)
       .set(id::mnan, options.namespaces_max)
       .set(id::oncs, commands)
-      .set(id::fuses,
-           options.fused_compare_and_write ? nvme::fuses_bits::compare_and_write : 0u)
+      .set(id::fuses, options.fused_compare_and_write ? nvme::fuses_bits::compare_and_write : 0u)
       .set(id::vwc, vwc)
       .set(id::nwpc, options.namespace_write_protect ? nvme::nwpc_bits::write_protect : 0u)
       .set(id::cdfs, options.copy.formats)
@@ -388,16 +384,13 @@ void Controller::fill_io_controller(MutableBytes page) const {
   }
   if (options.ana) {
     out.set(id::anatt, options.ana_transition_s)
-        .set(id::anacap, nvme::anacap_bits::optimized | nvme::anacap_bits::non_optimized |
-                             nvme::anacap_bits::inaccessible |
-                             nvme::anacap_bits::persistent_loss | nvme::anacap_bits::change |
-                             nvme::anacap_bits::group_id_fixed |
+        .set(id::anacap, nvme::anacap_bits::optimized | nvme::anacap_bits::non_optimized | nvme::anacap_bits::inaccessible |
+                             nvme::anacap_bits::persistent_loss | nvme::anacap_bits::change | nvme::anacap_bits::group_id_fixed |
                              (options.namespace_management.supported ? nvme::anacap_bits::group_id_managed : 0u))
         .set(id::anagrpmax, options.ana_groups_max)
         .set(id::nanagrpid, options.ana_groups_max);
   }
-  MutableView<nvme::PowerState>{page.subspan(id::psd.offset, nvme::PowerState::size)}.set(
-      nvme::power_state::mp, 2500u);
+  MutableView<nvme::PowerState>{page.subspan(id::psd.offset, nvme::PowerState::size)}.set(nvme::power_state::mp, 2500u);
 }
 
 /// What all namespaces have, those too that are to be made.
@@ -407,19 +400,16 @@ void Controller::fill_common_namespace(MutableBytes page) const {
   MutableView<nvme::IdentifyNamespace> out{page};
   const unsigned zeroes = options.write_zeroes ? nvme::dlfeat_bits::write_zeroes_deallocates : 0u;
   const bool thin = options.namespace_management.thin_provisioning;
-  out.set(id::nsfeat, thin ? nvme::nsfeat_bits::thin_provisioning : 0u)
-      .set(id::dlfeat, nvme::dlfeat_bits::reads_zeroes | zeroes);
+  out.set(id::nsfeat, thin ? nvme::nsfeat_bits::thin_provisioning : 0u).set(id::dlfeat, nvme::dlfeat_bits::reads_zeroes | zeroes);
   out.set(id::rescap, reservation_capabilities(options));
   if (options.copy.formats != 0) {
-    out.set(id::mssrl, options.copy.range_blocks)
-        .set(id::mcl, options.copy.total_blocks)
-        .set(id::msrc, options.copy.ranges - 1u);
+    out.set(id::mssrl, options.copy.range_blocks).set(id::mcl, options.copy.total_blocks).set(id::msrc, options.copy.ranges - 1u);
   }
   const std::size_t formats = subsystem_.block_formats();
   if (formats > kPlainFormats) {
     out.set(id::mc, nvme::mc_bits::extended)
-        .set(id::dpc, nvme::dpc_bits::type_1 | nvme::dpc_bits::type_2 | nvme::dpc_bits::type_3 |
-                          nvme::dpc_bits::first_bytes | nvme::dpc_bits::last_bytes);
+        .set(id::dpc, nvme::dpc_bits::type_1 | nvme::dpc_bits::type_2 | nvme::dpc_bits::type_3 | nvme::dpc_bits::first_bytes |
+                          nvme::dpc_bits::last_bytes);
   }
   const std::size_t shown = options.format ? formats : 1;
   out.set(id::nlbaf, shown - 1u);
@@ -464,8 +454,8 @@ void Controller::fill_identify_namespace(const Namespace& ns, MutableBytes page)
   namespace id = nvme::id_ns;
   const SubsystemOptions& options = subsystem_.options();
   const nvme::AnaState state = ana_state_of(ns);
-  const bool untold = (state == nvme::AnaState::inaccessible || state == nvme::AnaState::persistent_loss) &&
-                      !departs(departure::ana_capacity_kept);
+  const bool untold =
+      (state == nvme::AnaState::inaccessible || state == nvme::AnaState::persistent_loss) && !departs(departure::ana_capacity_kept);
   std::uint64_t in_use = untold ? 0 : ns.blocks_in_use();
   if (departs(departure::identify_nuse)) in_use = ns.blocks() + 1;
   fill_common_namespace(page);

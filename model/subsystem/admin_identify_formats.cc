@@ -24,8 +24,7 @@ bool Controller::identify_format_page(const Command& command, MutableBytes page)
   Queue& queue = *command.queue;
   if (command.nsid() != 0 && queue.refuse(command, check::nsid_unused)) return false;
   const auto sqe = command.as<nvme::IdentifySqe>();
-  const bool of_set =
-      static_cast<nvme::Cns>(sqe.get(nvme::identify_sqe::cns)) == nvme::Cns::command_set_user_data_format;
+  const bool of_set = static_cast<nvme::Cns>(sqe.get(nvme::identify_sqe::cns)) == nvme::Cns::command_set_user_data_format;
   const std::uint8_t csi = sqe.get(nvme::identify_sqe::csi);
   const bool zoned = csi == kZonedCommandSet;
   // The NVM command set's page is the one of all sets with logical blocks.

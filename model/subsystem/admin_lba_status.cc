@@ -135,8 +135,7 @@ void Controller::on_media_failure(const Namespace& ns, std::uint64_t slba, std::
 void Controller::announce_lba_status() {
   const bool asked = (features_.events & nvme::event_config_bits::lba_status) != 0;
   if ((!asked && !departs(departure::event_mask_ignored)) || departs(departure::lba_status_silent)) return;
-  raise({nvme::EventType::notice, nvme::event_info::notice_lba_status,
-         static_cast<std::uint8_t>(nvme::LogPage::lba_status)});
+  raise({nvme::EventType::notice, nvme::event_info::notice_lba_status, static_cast<std::uint8_t>(nvme::LogPage::lba_status)});
 }
 
 // ---- feature 15h ----

@@ -136,12 +136,10 @@ void Controller::acknowledge_log(std::uint8_t lid, std::uint16_t group, std::uin
   if (page == LogPage::lba_status) release_lba_status();
   const bool zones = page == LogPage::changed_zones;
   if (zones) changed_zones_.erase(nsid);
-  if (lid == static_cast<std::uint8_t>(LogPage::changed_namespaces) &&
-      !departs(departure::changed_list_kept)) {
+  if (lid == static_cast<std::uint8_t>(LogPage::changed_namespaces) && !departs(departure::changed_list_kept)) {
     changed_namespaces_.clear();
   }
-  if (lid == static_cast<std::uint8_t>(LogPage::reservation_notification) &&
-      !departs(departure::reservation_log_kept)) {
+  if (lid == static_cast<std::uint8_t>(LogPage::reservation_notification) && !departs(departure::reservation_log_kept)) {
     reservation_log_.pop();
   }
   if (!departs(departure::event_not_rearmed)) events_.clear(lid, zones ? nsid : 0);
@@ -207,8 +205,7 @@ Bytes Controller::log_supported_pages() const {
   Bytes page(nvme::SupportedPages::size);
   for (unsigned lid = 0; lid < 256; ++lid) {
     if (!log_supported(static_cast<std::uint8_t>(lid))) continue;
-    edit_element<nvme::SupportedPage>(page, nvme::supported_pages::lids, lid)
-        .set(nvme::supported_page::lsupp, true);
+    edit_element<nvme::SupportedPage>(page, nvme::supported_pages::lids, lid).set(nvme::supported_page::lsupp, true);
   }
   return page;
 }
@@ -274,18 +271,16 @@ Bytes Controller::log_effects(std::uint8_t command_set) const {
   for (unsigned opcode = 0; opcode < 256; ++opcode) {
     const auto code = static_cast<std::uint8_t>(opcode);
     auto admin = edit_element<nvme::CommandEffect>(page, nvme::command_effects::acs, opcode);
-    const bool extra = departs(departure::effects_too_many) &&
-                       code == static_cast<std::uint8_t>(nvme::AdminOpcode::virtualization_management);
-    const bool missing = departs(departure::effects_missing) &&
-                         code == static_cast<std::uint8_t>(nvme::AdminOpcode::identify);
+    const bool extra =
+        departs(departure::effects_too_many) && code == static_cast<std::uint8_t>(nvme::AdminOpcode::virtualization_management);
+    const bool missing = departs(departure::effects_missing) && code == static_cast<std::uint8_t>(nvme::AdminOpcode::identify);
     if ((admin_supported(code) || extra) && !missing) {
       const auto what = static_cast<nvme::AdminOpcode>(code);
       const bool formats = what == nvme::AdminOpcode::format_nvm;
       admin.set(ce::csupp, true)
           .set(ce::lbcc, formats || what == nvme::AdminOpcode::sanitize)
           .set(ce::ncc, formats)
-          .set(ce::nic, what == nvme::AdminOpcode::namespace_management ||
-                            what == nvme::AdminOpcode::namespace_attachment ||
+          .set(ce::nic, what == nvme::AdminOpcode::namespace_management || what == nvme::AdminOpcode::namespace_attachment ||
                             what == nvme::AdminOpcode::capacity_management)
           .set(ce::ccc, what == nvme::AdminOpcode::firmware_commit)
           .set(ce::cse, formats ? nvme::SubmissionRule::one_in_namespace : nvme::SubmissionRule::none);
@@ -298,9 +293,7 @@ Bytes Controller::log_effects(std::uint8_t command_set) const {
     const bool changes = changes_zones || io == nvme::IoOpcode::write || io == nvme::IoOpcode::write_zeroes ||
                          io == nvme::IoOpcode::write_uncorrectable || io == nvme::IoOpcode::copy ||
                          io == nvme::IoOpcode::dataset_management;
-    edit_element<nvme::CommandEffect>(page, nvme::command_effects::iocs, opcode)
-        .set(ce::csupp, true)
-        .set(ce::lbcc, changes);
+    edit_element<nvme::CommandEffect>(page, nvme::command_effects::iocs, opcode).set(ce::csupp, true).set(ce::lbcc, changes);
   }
   return page;
 }

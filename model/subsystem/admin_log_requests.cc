@@ -25,8 +25,7 @@ bool Controller::log_request_ok(const Command& command, LogPage page) {
   switch (page) {
     case LogPage::telemetry_host:
     case LogPage::telemetry_controller: {
-      const bool blocks = nvme::log_offset(sqe) % nvme::kTelemetryBlock == 0 &&
-                          nvme::log_length(sqe) % nvme::kTelemetryBlock == 0;
+      const bool blocks = nvme::log_offset(sqe) % nvme::kTelemetryBlock == 0 && nvme::log_length(sqe) % nvme::kTelemetryBlock == 0;
       if (!blocks && queue.refuse(command, check::log_telemetry_blocks)) return false;
       const bool create = (lsp & nvme::kCreateTelemetry) != 0 || departs(departure::telemetry_recaptures);
       if (page == LogPage::telemetry_host && create) subsystem_.telemetry().capture_for_host();
@@ -106,12 +105,9 @@ Bytes Controller::log_lockdown(const Command& command) const {
 
 // ---- what is recorded, and told ----
 
-void Controller::record(nvme::PersistentEventType type, ByteView data) {
-  subsystem_.persistent_log().add(type, data, this);
-}
+void Controller::record(nvme::PersistentEventType type, ByteView data) { subsystem_.persistent_log().add(type, data, this); }
 
-void Controller::record_firmware(const Command& command, std::string_view before, std::string_view wanted,
-                                 nvme::Status status) {
+void Controller::record_firmware(const Command& command, std::string_view before, std::string_view wanted, nvme::Status status) {
   namespace fe = nvme::firmware_event;
   const auto sqe = command.as<nvme::FirmwareCommitSqe>();
   Record<nvme::FirmwareEvent> event;
@@ -135,9 +131,8 @@ void Controller::record_feature(const Command& command, std::uint32_t dw0) {
   // Its changes have an event of their own: with this one only a deviation comes here.
   const bool misrecorded = fid == FeatureId::timestamp;
   const bool data = fid == FeatureId::host_behavior_support || misrecorded;
-  if (fid != FeatureId::arbitration && fid != FeatureId::temperature_threshold &&
-      fid != FeatureId::volatile_write_cache && fid != FeatureId::number_of_queues &&
-      fid != FeatureId::sanitize_configuration && !data) {
+  if (fid != FeatureId::arbitration && fid != FeatureId::temperature_threshold && fid != FeatureId::volatile_write_cache &&
+      fid != FeatureId::number_of_queues && fid != FeatureId::sanitize_configuration && !data) {
     return;
   }
   const ByteView memory = data ? ByteView{command.data()} : ByteView{};
@@ -174,8 +169,7 @@ void Controller::record_namespace(const Command& command, const Namespace* ns) {
 
 void Controller::on_telemetry() {
   if ((features_.events & nvme::event_config_bits::telemetry) == 0 && !departs(departure::event_mask_ignored)) return;
-  raise({nvme::EventType::notice, nvme::event_info::notice_telemetry,
-         static_cast<std::uint8_t>(LogPage::telemetry_controller)});
+  raise({nvme::EventType::notice, nvme::event_info::notice_telemetry, static_cast<std::uint8_t>(LogPage::telemetry_controller)});
 }
 
 void Controller::on_endurance_warning(std::uint16_t group, std::uint8_t news) {
@@ -184,8 +178,7 @@ void Controller::on_endurance_warning(std::uint16_t group, std::uint8_t news) {
   if ((news & mask) == 0 && !departs(departure::event_mask_ignored)) return;
   if (!endurance_pending_.insert(group).second) return;
   if ((features_.events & nvme::event_config_bits::endurance_group) == 0) return;
-  raise({nvme::EventType::notice, nvme::event_info::notice_endurance_group,
-         static_cast<std::uint8_t>(LogPage::endurance_group_events)});
+  raise({nvme::EventType::notice, nvme::event_info::notice_endurance_group, static_cast<std::uint8_t>(LogPage::endurance_group_events)});
 }
 
 }  // namespace fb::subsystem

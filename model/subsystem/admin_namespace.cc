@@ -80,8 +80,7 @@ void Controller::namespace_management_data(const Command& command) {
   if (!format_ok && queue.refuse(command, check::nsm_format)) return;
   const bool enabled = features_.extended_formats != 0;
   if (index >= kExtendedFormats && !enabled && queue.refuse(command, check::format_extended)) return;
-  const nvme::BlockLayout layout = format.layout(static_cast<std::uint8_t>(tags_fit ? type : 0),
-                                                 (dps & nvme::dps_bits::first_bytes) != 0);
+  const nvme::BlockLayout layout = format.layout(static_cast<std::uint8_t>(tags_fit ? type : 0), (dps & nvme::dps_bits::first_bytes) != 0);
   made.block_bytes = layout.data_bytes;
   made.metadata_bytes = layout.metadata_bytes;
   made.protection_type = layout.protection_type;
@@ -91,15 +90,14 @@ void Controller::namespace_management_data(const Command& command) {
   const std::uint8_t sharing = asked.get(id::nmic);
   if ((sharing & ~nvme::nmic_bits::shared) != 0 && queue.refuse(command, check::nsm_sharing)) return;
   made.shared = (sharing & nvme::nmic_bits::shared) != 0;
-  const bool zoned = command.as<nvme::NamespaceManagementSqe>().get(nm::csi) == kZonedCommandSet &&
-                     subsystem_.has_version(2, 0) && options.zoned.supported;
+  const bool zoned = command.as<nvme::NamespaceManagementSqe>().get(nm::csi) == kZonedCommandSet && subsystem_.has_version(2, 0) &&
+                     options.zoned.supported;
   if (zoned && !departs(departure::zone_created_plain)) made.zones = zones_of(options.zoned.made, layout.data_bytes);
   const bool whole = made.zones.zone_blocks == 0 || made.blocks % made.zones.zone_blocks == 0;
   const bool size_ok = made.blocks != 0 && made.capacity != 0 && made.capacity <= made.blocks && whole;
   if (!size_ok && queue.refuse(command, check::nsm_size)) return;
   const bool thin = options.namespace_management.thin_provisioning && !zoned;
-  if (made.capacity < made.blocks && !thin &&
-      queue.refuse(command, check::nsm_thin)) {
+  if (made.capacity < made.blocks && !thin && queue.refuse(command, check::nsm_thin)) {
     return;
   }
   const std::uint32_t group = asked.get(id::anagrpid);
@@ -109,8 +107,7 @@ void Controller::namespace_management_data(const Command& command) {
   if (options.endurance.supported() && !endurance_fits(command, asked, made)) return;
   const std::uint64_t room = room_for(made);
   const bool possible = made.blocks <= (std::uint64_t{1} << 62) / layout.bytes();
-  const bool fits = possible && made.capacity <= room / layout.bytes() &&
-                    subsystem_.bytes_taken(made.capacity * layout.bytes()) <= room;
+  const bool fits = possible && made.capacity <= room / layout.bytes() && subsystem_.bytes_taken(made.capacity * layout.bytes()) <= room;
   if (!fits && queue.refuse(command, check::nsm_capacity)) return;
   const std::uint64_t step = options.namespace_management.granularity_bytes;
   if (departs(departure::nsm_granularity) && step != 0 && made.blocks * layout.bytes() % step != 0) {
@@ -135,8 +132,7 @@ void Controller::namespace_management_data(const Command& command) {
 }
 
 /// The endurance group and the NVM set that a namespace is to be in. False: the command has been answered.
-bool Controller::endurance_fits(const Command& command, const View<nvme::IdentifyNamespace>& asked,
-                                NamespaceOptions& made) {
+bool Controller::endurance_fits(const Command& command, const View<nvme::IdentifyNamespace>& asked, NamespaceOptions& made) {
   Queue& queue = *command.queue;
   const EnduranceGroups& groups = subsystem_.endurance();
   const std::uint16_t group = asked.get(nvme::id_ns::endgid), set = asked.get(nvme::id_ns::nvmsetid);
@@ -218,8 +214,8 @@ bool Controller::attach_one(const Command& command, Namespace& ns, std::uint16_t
   if (!ns.shared() && !ns.attachments().none() && queue.refuse(command, check::nsa_private)) return false;
   const SubsystemOptions& options = subsystem_.options();
   const Port* const port = controller->port();
-  const bool lost = options.ana && port != nullptr &&
-                    subsystem_.ana_state(ns.ana_group(), port->options().portid) == nvme::AnaState::persistent_loss;
+  const bool lost =
+      options.ana && port != nullptr && subsystem_.ana_state(ns.ana_group(), port->options().portid) == nvme::AnaState::persistent_loss;
   if (lost && queue.refuse(command, check::nsa_ana)) return false;
   const std::uint32_t limit = options.namespace_management.attachments_max;
   const auto count = std::count_if(subsystem_.namespaces().begin(), subsystem_.namespaces().end(),
@@ -281,8 +277,7 @@ bool Controller::identify_allocated_page(const Command& command, MutableBytes pa
 bool Controller::identify_controllers_page(const Command& command, MutableBytes page) {
   Queue& queue = *command.queue;
   const auto sqe = command.as<nvme::IdentifySqe>();
-  const bool attached =
-      static_cast<nvme::Cns>(sqe.get(nvme::identify_sqe::cns)) == nvme::Cns::namespace_controller_list;
+  const bool attached = static_cast<nvme::Cns>(sqe.get(nvme::identify_sqe::cns)) == nvme::Cns::namespace_controller_list;
   const Namespace* ns = nullptr;
   if (attached) {
     const std::uint32_t nsid = command.nsid();

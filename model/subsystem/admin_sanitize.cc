@@ -130,9 +130,7 @@ bool Controller::permitted_while_sanitizing(const Command& command) const {
   }
 }
 
-bool Controller::verifies_sanitized_media() const {
-  return subsystem_.options().sanitize.verification && subsystem_.has_version(2, 1);
-}
+bool Controller::verifies_sanitized_media() const { return subsystem_.options().sanitize.verification && subsystem_.has_version(2, 1); }
 
 /// Of media that are to be verified: what is on them, whatever state it is in.
 void Controller::verification_read(const Command& command) {
@@ -140,8 +138,7 @@ void Controller::verification_read(const Command& command) {
   Queue& queue = *command.queue;
   if (departs(departure::sanitize_verification_closed)) return queue.complete(command, sc::sanitize_in_progress);
   const auto sqe = command.as<nvme::ReadWriteSqe>();
-  const bool checks =
-      sqe.get(rw::prchk_guard) || sqe.get(rw::prchk_app) || sqe.get(rw::prchk_ref) || sqe.get(rw::stc);
+  const bool checks = sqe.get(rw::prchk_guard) || sqe.get(rw::prchk_app) || sqe.get(rw::prchk_ref) || sqe.get(rw::stc);
   if (checks && queue.refuse(command, check::sanitize_read_checks)) return;
   Target target;
   if (!check_io(command, target)) return;
@@ -160,8 +157,7 @@ void Controller::verification_read(const Command& command) {
     }
   }
   const bool plain = departs(departure::sanitize_verification_plain);
-  queue.complete_with_data(command, out.size(), 0,
-                           plain ? sc::success : nvme::Status(sc::successful_media_verification_read));
+  queue.complete_with_data(command, out.size(), 0, plain ? sc::success : nvme::Status(sc::successful_media_verification_read));
 }
 
 /// False: the command has been answered, since an operation runs or has failed.

@@ -64,8 +64,7 @@ void Controller::security(const Command& command) {
 void Controller::security_data(const Command& command) {
   const auto sqe = command.as<nvme::SecuritySqe>();
   if (SecurityResponder::takes(sqe.get(ss::secp), sqe.get(ss::spsp))) {
-    subsystem_.security().send(sqe.get(ss::spsp), command.data().first(std::min<std::size_t>(
-                                                      command.data().size(), sqe.get(ss::length))));
+    subsystem_.security().send(sqe.get(ss::spsp), command.data().first(std::min<std::size_t>(command.data().size(), sqe.get(ss::length))));
   }
   command.queue->complete(command, sc::success);
 }

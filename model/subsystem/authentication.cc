@@ -23,9 +23,7 @@ constexpr Duration kTransactionTime = Duration::s(120);
 /// So long the last message has to reach the host before the connection ends.
 constexpr Duration kFarewell = Duration::ms(10);
 
-FabricsType type_of(const Command& command) {
-  return command.as<fabrics::AnyFabricsSqe>().get(fabrics::sqe::fctype);
-}
+FabricsType type_of(const Command& command) { return command.as<fabrics::AnyFabricsSqe>().get(fabrics::sqe::fctype); }
 
 /// Only TCP has a secure channel that a PSK is made for.
 bool offers_tls(const Queue& queue) {
@@ -61,8 +59,7 @@ bool has_to(const Queue& queue, Controller& controller) {
 
 bool is_authentication(const Command& command) {
   return command.opcode() == nvme::kFabricsOpcode &&
-         (type_of(command) == FabricsType::authentication_send ||
-          type_of(command) == FabricsType::authentication_receive);
+         (type_of(command) == FabricsType::authentication_send || type_of(command) == FabricsType::authentication_receive);
 }
 
 Authentication::Authentication(Queue& queue, Controller& controller)
@@ -70,9 +67,7 @@ Authentication::Authentication(Queue& queue, Controller& controller)
       controller_(controller),
       required_(has_to(queue, controller)),
       machine_(config_of(queue, controller), controller.subsystem().nonces(),
-               [&hooks = controller.subsystem().hooks()](std::string_view point) {
-                 return hooks.departs(point);
-               }) {
+               [&hooks = controller.subsystem().hooks()](std::string_view point) { return hooks.departs(point); }) {
   if (required_) arm_timer();
 }
 
@@ -84,18 +79,14 @@ void Authentication::stop() {
   loop.cancel(end_timer_);
 }
 
-bool Authentication::departs(std::string_view point) const {
-  return controller_.subsystem().departs(point);
-}
+bool Authentication::departs(std::string_view point) const { return controller_.subsystem().departs(point); }
 
 std::uint16_t Authentication::authreq() const {
   if (departs(auth::point::required_reserved)) return 0xFFF8 | fabrics::authreq_bits::authentication_transaction;
   if (!required_ || departs(auth::point::required_unannounced)) return 0;
-  const bool channel = controller_.subsystem().options().authentication.secure_channel &&
-                       offers_tls(queue_) && queue_.qid() == fabrics::kAdminQueue &&
-                       !queue_.secured();
-  return channel ? fabrics::authreq_bits::secure_channel
-                 : fabrics::authreq_bits::authentication_transaction;
+  const bool channel = controller_.subsystem().options().authentication.secure_channel && offers_tls(queue_) &&
+                       queue_.qid() == fabrics::kAdminQueue && !queue_.secured();
+  return channel ? fabrics::authreq_bits::secure_channel : fabrics::authreq_bits::authentication_transaction;
 }
 
 bool Authentication::due() const {
@@ -106,12 +97,10 @@ bool Authentication::due() const {
 
 void Authentication::on_command(const Command& command) {
   const auto sqe = command.as<fabrics::AuthSqe>();
-  if (sqe.get(as::secp) != fabrics::kNvmeSecurityProtocol &&
-      queue_.refuse(command, check::auth_secp)) {
+  if (sqe.get(as::secp) != fabrics::kNvmeSecurityProtocol && queue_.refuse(command, check::auth_secp)) {
     return;
   }
-  const bool specific = sqe.get(as::spsp0) == fabrics::kNvmeSecuritySpecific &&
-                        sqe.get(as::spsp1) == fabrics::kNvmeSecuritySpecific;
+  const bool specific = sqe.get(as::spsp0) == fabrics::kNvmeSecuritySpecific && sqe.get(as::spsp1) == fabrics::kNvmeSecuritySpecific;
   if (!specific && queue_.refuse(command, check::auth_spsp)) return;
   if (sqe.get(as::length) == 0 && queue_.refuse(command, check::auth_length)) return;
   if (type_of(command) == FabricsType::authentication_send) return send(command);
@@ -157,8 +146,7 @@ void Authentication::receive(const Command& command) {
 void Authentication::note(std::string_view direction, ByteView message) {
   Subsystem& subsystem = controller_.subsystem();
   if (!subsystem.tracing()) return;
-  subsystem.trace_state("auth.message", "queue " + std::to_string(queue_.qid()) + " " +
-                                            std::string(direction) + ": " +
+  subsystem.trace_state("auth.message", "queue " + std::to_string(queue_.qid()) + " " + std::string(direction) + ": " +
                                             fabrics::describe_auth_message(message));
 }
 
@@ -183,8 +171,7 @@ void Authentication::after_message() {
 void Authentication::arm_timer() {
   if (departs(auth::point::timeout_never)) return;
   const std::uint32_t kato_ms = controller_.kato_ms();
-  queue_.port().world().loop().schedule_after(
-      timer_, kato_ms != 0 ? Duration::ms(kato_ms) : kTransactionTime);
+  queue_.port().world().loop().schedule_after(timer_, kato_ms != 0 ? Duration::ms(kato_ms) : kTransactionTime);
 }
 
 void Authentication::on_timeout() {

@@ -27,9 +27,7 @@ struct AtomicUnit {
   }
 
  private:
-  std::uint64_t part_of(std::uint64_t block) const {
-    return block < boundary_offset ? 0 : 1 + (block - boundary_offset) / boundary;
-  }
+  std::uint64_t part_of(std::uint64_t block) const { return block < boundary_offset ? 0 : 1 + (block - boundary_offset) / boundary; }
 };
 
 /// A run of bytes. Callers keep to [0, bytes()). What was never written reads as zeroes.

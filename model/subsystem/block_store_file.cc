@@ -17,8 +17,7 @@ std::string reason(int error) { return std::strerror(error); }
 
 class FileStore final : public BlockStore {
  public:
-  FileStore(int fd, std::string path, std::uint64_t bytes)
-      : fd_(fd), path_(std::move(path)), bytes_(bytes) {}
+  FileStore(int fd, std::string path, std::uint64_t bytes) : fd_(fd), path_(std::move(path)), bytes_(bytes) {}
   ~FileStore() override { ::close(fd_); }
 
   std::uint64_t bytes() const override { return bytes_; }
@@ -57,8 +56,7 @@ class FileStore final : public BlockStore {
 
   Result<void> zero(std::uint64_t offset, std::uint64_t length) override {
     if (length == 0) return {};
-    if (::fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
-                    static_cast<off_t>(length)) == 0) {
+    if (::fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset), static_cast<off_t>(length)) == 0) {
       return {};
     }
     if (errno != EOPNOTSUPP && errno != ENOSYS) return fault("cannot deallocate");
@@ -78,9 +76,7 @@ class FileStore final : public BlockStore {
   }
 
  private:
-  Failure<Problem> fault(const char* what) const {
-    return Failure{Problem{std::string(what) + ' ' + path_ + ": " + reason(errno)}};
-  }
+  Failure<Problem> fault(const char* what) const { return Failure{Problem{std::string(what) + ' ' + path_ + ": " + reason(errno)}}; }
 
   int fd_;
   std::string path_;

@@ -156,12 +156,8 @@ class NullStore final : public BlockStore {
 
 }  // namespace
 
-std::unique_ptr<BlockStore> make_memory_store(std::uint64_t bytes) {
-  return std::make_unique<MemoryStore>(bytes);
-}
+std::unique_ptr<BlockStore> make_memory_store(std::uint64_t bytes) { return std::make_unique<MemoryStore>(bytes); }
 
-std::unique_ptr<BlockStore> make_null_store(std::uint64_t bytes) {
-  return std::make_unique<NullStore>(bytes);
-}
+std::unique_ptr<BlockStore> make_null_store(std::uint64_t bytes) { return std::make_unique<NullStore>(bytes); }
 
 }  // namespace fb::subsystem

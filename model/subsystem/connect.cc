@@ -34,14 +34,9 @@ struct Attempt {
   std::uint16_t qid() const { return sqe.get(cs::qid); }
   std::uint16_t cntlid() const { return data.get(cd::cntlid); }
   std::uint32_t kato() const { return sqe.get(cs::kato); }
-  bool reserved_cntlid() const {
-    return cntlid() >= fabrics::kFirstReservedController &&
-           cntlid() < fabrics::kAnyStaticController;
-  }
+  bool reserved_cntlid() const { return cntlid() >= fabrics::kFirstReservedController && cntlid() < fabrics::kAnyStaticController; }
   /// False: the command has been answered.
-  bool demand(bool condition, const Check& check) const {
-    return condition || !queue.refuse(command, check);
-  }
+  bool demand(bool condition, const Check& check) const { return condition || !queue.refuse(command, check); }
 };
 
 bool all_zero(ByteView bytes) {
@@ -88,8 +83,7 @@ bool check_host(Attempt& attempt) {
     failed = &check::connect_hostnqn_syntax;
   }
   if (failed != nullptr && !attempt.demand(false, *failed)) return false;
-  const bool itself = attempt.subsystem->options().authentication.enabled() &&
-                      attempt.hostnqn == attempt.subsystem->options().nqn;
+  const bool itself = attempt.subsystem->options().authentication.enabled() && attempt.hostnqn == attempt.subsystem->options().nqn;
   if (!attempt.demand(!itself, check::connect_hostnqn_subsystem)) return false;
   return attempt.demand(!attempt.subsystem->moved(), check::connect_moved) &&
          ((failed != nullptr && !attempt.port.is_lenient(failed->name)) ||
@@ -116,16 +110,14 @@ bool check_size(const Attempt& attempt) {
   if (!admin && entries > options.io_entries_max) {
     return attempt.demand(false, check::connect_sqsize_io);
   }
-  return attempt.demand(entries <= attempt.queue.channel().entries(),
-                        check::connect_sqsize_transport);
+  return attempt.demand(entries <= attempt.queue.channel().entries(), check::connect_sqsize_transport);
 }
 
 bool check_kato(const Attempt& attempt) {
   Subsystem& subsystem = *attempt.subsystem;
   const std::uint32_t kato = attempt.kato();
   if (DiscoveryService* const discovery = subsystem.discovery()) {
-    return attempt.demand(kato == 0 || discovery->options().persistent,
-                          check::connect_kato_discovery);
+    return attempt.demand(kato == 0 || discovery->options().persistent, check::connect_kato_discovery);
   }
   const SubsystemOptions& options = subsystem.options();
   return attempt.demand(kato != 0 || !options.kato_required, check::connect_kato_required) &&
@@ -134,8 +126,7 @@ bool check_kato(const Attempt& attempt) {
 
 /// The controller for an admin queue, or nullptr when the command has been answered.
 Controller* choose_dynamic(const Attempt& attempt) {
-  if (!attempt.reserved_cntlid() && !attempt.demand(attempt.cntlid() == fabrics::kAnyController,
-                                                    check::connect_cntlid_dynamic)) {
+  if (!attempt.reserved_cntlid() && !attempt.demand(attempt.cntlid() == fabrics::kAnyController, check::connect_cntlid_dynamic)) {
     return nullptr;
   }
   Controller* const made = attempt.subsystem->make_controller();
@@ -155,8 +146,7 @@ Controller* choose_static(const Attempt& attempt) {
   const bool any = cntlid == fabrics::kAnyStaticController || cntlid == fabrics::kAnyController;
   if (!any) {
     chosen = subsystem.find_controller(cntlid);
-    if (!attempt.reserved_cntlid() &&
-        !attempt.demand(chosen != nullptr, check::connect_cntlid_exists)) {
+    if (!attempt.reserved_cntlid() && !attempt.demand(chosen != nullptr, check::connect_cntlid_exists)) {
       return nullptr;
     }
   }
@@ -186,10 +176,8 @@ Queue::Terms terms_of(const Attempt& attempt) {
   const SubsystemOptions& options = attempt.subsystem->options();
   return {.qid = attempt.qid(),
           .entries = static_cast<std::uint32_t>(attempt.sqe.get(cs::sqsize).count()),
-          .flow_control = (cattr & fabrics::cattr_bits::disable_sq_flow_control) == 0 ||
-                          !options.flow_control_may_be_off,
-          .individually_deletable =
-              (cattr & fabrics::cattr_bits::individual_queue_deletion) != 0};
+          .flow_control = (cattr & fabrics::cattr_bits::disable_sq_flow_control) == 0 || !options.flow_control_may_be_off,
+          .individually_deletable = (cattr & fabrics::cattr_bits::individual_queue_deletion) != 0};
 }
 
 /// The queue belongs to its controller now: answers with the identifier, and with the demand to
@@ -207,8 +195,7 @@ void connect_admin(const Attempt& attempt) {
   Subsystem& subsystem = *attempt.subsystem;
   const ByteView hostid = attempt.data.get(cd::hostid);
   const bool takes_zero = subsystem.options().allow_zero_hostid && !subsystem.departs(departure::connect_zero_hostid);
-  if (!check_kato(attempt) ||
-      !attempt.demand(!all_zero(hostid) || takes_zero, check::connect_hostid_zero) ||
+  if (!check_kato(attempt) || !attempt.demand(!all_zero(hostid) || takes_zero, check::connect_hostid_zero) ||
       !attempt.demand(!attempt.reserved_cntlid(), check::connect_cntlid_reserved)) {
     return;
   }
@@ -221,8 +208,7 @@ void connect_admin(const Attempt& attempt) {
   host.hostnqn = attempt.hostnqn;
   host.subnqn = name_in(attempt.data.get(cd::subnqn));
   attempt.queue.attach(*controller, terms);
-  controller->begin_association(attempt.queue, std::move(host), attempt.kato(),
-                                terms.individually_deletable);
+  controller->begin_association(attempt.queue, std::move(host), attempt.kato(), terms.individually_deletable);
   accept(attempt, *controller);
 }
 
@@ -231,8 +217,7 @@ void connect_io(const Attempt& attempt) {
   const std::uint16_t qid = attempt.qid();
   const bool discovery = subsystem.discovery() != nullptr;
   const bool out_of_range = !discovery && qid > subsystem.options().io_queues_max;
-  if (!attempt.demand(!discovery, check::connect_io_discovery) ||
-      !attempt.demand(!out_of_range, check::connect_io_qid_range)) {
+  if (!attempt.demand(!discovery, check::connect_io_discovery) || !attempt.demand(!out_of_range, check::connect_io_qid_range)) {
     return;
   }
   Controller* controller = subsystem.find_controller(attempt.cntlid());
@@ -252,8 +237,7 @@ void connect_io(const Attempt& attempt) {
       !attempt.demand(controller->port() == &attempt.port, check::connect_io_port) ||
       !attempt.demand(attempt.queue.secured() || !controller->secured(), check::connect_io_tls) ||
       !attempt.demand(controller->ready(), check::connect_io_ready) ||
-      !attempt.demand(discovery || out_of_range || qid <= controller->queues_granted(),
-                      check::connect_io_qid_granted) ||
+      !attempt.demand(discovery || out_of_range || qid <= controller->queues_granted(), check::connect_io_qid_granted) ||
       !attempt.demand(controller->io_queue(qid) == nullptr, check::connect_io_qid_exists)) {
     return;
   }
@@ -266,15 +250,13 @@ void connect_io(const Attempt& attempt) {
 
 bool is_connect(const Command& command) {
   return command.opcode() == nvme::kFabricsOpcode &&
-         command.as<fabrics::AnyFabricsSqe>().get(fabrics::sqe::fctype) ==
-             fabrics::FabricsType::connect;
+         command.as<fabrics::AnyFabricsSqe>().get(fabrics::sqe::fctype) == fabrics::FabricsType::connect;
 }
 
 void start_connect(const Command& command) {
   const auto sqe = command.as<fabrics::ConnectSqe>();
   Queue& queue = *command.queue;
-  if (sqe.get(cs::recfmt) != fabrics::kConnectRecordFormat &&
-      queue.refuse(command, check::connect_recfmt)) {
+  if (sqe.get(cs::recfmt) != fabrics::kConnectRecordFormat && queue.refuse(command, check::connect_recfmt)) {
     return;
   }
   if (queue.stage(command, fabrics::ConnectData::size)) queue.pull(command);
@@ -288,18 +270,11 @@ void finish_connect(const Command& command) {
     }
     return;
   }
-  Attempt attempt{command,
-                  queue,
-                  queue.port(),
-                  command.as<fabrics::ConnectSqe>(),
-                  View<fabrics::ConnectData>{command.data()},
-                  nullptr,
-                  {}};
+  Attempt attempt{command, queue, queue.port(), command.as<fabrics::ConnectSqe>(), View<fabrics::ConnectData>{command.data()}, nullptr, {}};
   queue.port().hooks().queue_secured(attempt.qid(), queue.identity());
   const std::optional<std::uint16_t> requested = queue.channel().requested_qid();
-  if (!attempt.demand(!requested || *requested == attempt.qid(), check::connect_qid_transport) ||
-      !check_subnqn(attempt) || !check_host(attempt) || !check_identity(attempt) ||
-      !check_size(attempt)) {
+  if (!attempt.demand(!requested || *requested == attempt.qid(), check::connect_qid_transport) || !check_subnqn(attempt) ||
+      !check_host(attempt) || !check_identity(attempt) || !check_size(attempt)) {
     return;
   }
   if (attempt.qid() == fabrics::kAdminQueue) return connect_admin(attempt);

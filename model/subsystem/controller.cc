@@ -34,8 +34,7 @@ Controller::Features Controller::default_features() const {
 
 bool Controller::secured() const { return admin_queue_ != nullptr && admin_queue_->secured(); }
 
-void Controller::begin_association(Queue& admin, HostIdentity host, std::uint32_t kato_ms,
-                                   bool individual_deletion) {
+void Controller::begin_association(Queue& admin, HostIdentity host, std::uint32_t kato_ms, bool individual_deletion) {
   BENCH_ASSERT(!associated_, "a controller has one host at a time");
   associated_ = true;
   admin_queue_ = &admin;
@@ -56,12 +55,10 @@ void Controller::begin_association(Queue& admin, HostIdentity host, std::uint32_
   changed_namespaces_.clear();
   reservation_log_.clear();
   genctr_known_ = false;
-  if (subsystem_.discovery() != nullptr && kato_ms != 0 &&
-      !departs(departure::discovery_not_armed)) {
+  if (subsystem_.discovery() != nullptr && kato_ms != 0 && !departs(departure::discovery_not_armed)) {
     features_.events |= nvme::event_config_bits::discovery_log;
   }
-  subsystem_.trace_state("association.begin",
-                         "controller " + std::to_string(cntlid_) + " with " + host_.hostnqn);
+  subsystem_.trace_state("association.begin", "controller " + std::to_string(cntlid_) + " with " + host_.hostnqn);
   traffic_ = false;
   watch_idleness();
   if (departs(departure::kato_before_ready)) restart_keep_alive();
@@ -80,9 +77,8 @@ void Controller::end_association(std::string_view why) {
   associated_ = false;
   reset_directives();
   Loop& loop = subsystem_.world().loop();
-  for (Event* event : {static_cast<Event*>(&ready_timer_), static_cast<Event*>(&reset_timer_),
-                       static_cast<Event*>(&shutdown_timer_), static_cast<Event*>(&kato_timer_),
-                       static_cast<Event*>(&idle_timer_), static_cast<Event*>(&io_loss_timer_),
+  for (Event* event : {static_cast<Event*>(&ready_timer_), static_cast<Event*>(&reset_timer_), static_cast<Event*>(&shutdown_timer_),
+                       static_cast<Event*>(&kato_timer_), static_cast<Event*>(&idle_timer_), static_cast<Event*>(&io_loss_timer_),
                        static_cast<Event*>(&lba_status_timer_)}) {
     loop.cancel(*event);
   }
@@ -90,8 +86,7 @@ void Controller::end_association(std::string_view why) {
   const std::vector<Queue*> queues = std::exchange(io_queues_, {});
   if (admin != nullptr) admin->close(why);
   for (Queue* queue : queues) queue->close(why);
-  subsystem_.trace_state("association.end",
-                         "controller " + std::to_string(cntlid_) + ": " + std::string(why));
+  subsystem_.trace_state("association.end", "controller " + std::to_string(cntlid_) + ": " + std::string(why));
   subsystem_.world().trace().mark("subsystem.association.ended");
   port_ = nullptr;
   leave_all_states();
@@ -104,8 +99,7 @@ void Controller::end_association(std::string_view why) {
 void Controller::leave_all_states() {
   const std::uint32_t before = csts();
   Loop& loop = subsystem_.world().loop();
-  for (Event* event : {static_cast<Event*>(&ready_timer_), static_cast<Event*>(&reset_timer_),
-                       static_cast<Event*>(&shutdown_timer_)}) {
+  for (Event* event : {static_cast<Event*>(&ready_timer_), static_cast<Event*>(&reset_timer_), static_cast<Event*>(&shutdown_timer_)}) {
     loop.cancel(*event);
   }
   const bool enabled = cc_enabled();
@@ -124,11 +118,9 @@ void Controller::on_queue_lost(Queue& queue, std::string_view why) {
     return;
   }
   std::erase(io_queues_, &queue);
-  const bool individual = subsystem_.options().individual_queue_deletion &&
-                          (individual_deletion_ || queue.individually_deletable());
+  const bool individual = subsystem_.options().individual_queue_deletion && (individual_deletion_ || queue.individually_deletable());
   if (individual || departs(departure::io_loss_tolerated)) return;
-  const bool leaving =
-      state_ == ControllerState::shutting_down || state_ == ControllerState::shut_down;
+  const bool leaving = state_ == ControllerState::shutting_down || state_ == ControllerState::shut_down;
   Loop& loop = subsystem_.world().loop();
   if (!leaving && !io_loss_timer_.scheduled()) {
     loop.schedule_after(io_loss_timer_, subsystem_.options().io_loss_grace);

@@ -62,8 +62,7 @@ class Controller {
 
   // ---- the association ----
 
-  void begin_association(Queue& admin, HostIdentity host, std::uint32_t kato_ms,
-                         bool individual_deletion);
+  void begin_association(Queue& admin, HostIdentity host, std::uint32_t kato_ms, bool individual_deletion);
   void add_io_queue(Queue& queue) { io_queues_.push_back(&queue); }
   Queue* io_queue(std::uint16_t qid) const;
   const std::vector<Queue*>& io_queues() const { return io_queues_; }
@@ -368,8 +367,7 @@ class Controller {
   void set_kato(const Command& command, std::uint32_t kato_ms);
   void set_queues(const Command& command, std::uint32_t value);
   void set_write_protection(const Command& command, std::uint32_t value);
-  std::uint32_t feature_value(const Features& from, std::uint8_t fid, std::uint32_t cdw11,
-                              std::uint32_t nsid) const;
+  std::uint32_t feature_value(const Features& from, std::uint8_t fid, std::uint32_t cdw11, std::uint32_t nsid) const;
   bool feature_addresses_namespace(const Command& command, std::uint8_t fid);
 
   /// What is attached to this controller; null: nothing of that identifier.
@@ -444,15 +442,14 @@ class Controller {
   bool copy_format_enabled(unsigned format) const;
   Namespace* copy_source(const Command& command, std::uint32_t nsid);
   bool copy_compatible(const Command& command, const nvme::BlockLayout& from, const nvme::BlockLayout& to);
-  bool check_copied(const Command& command, const nvme::CopySource& source, const nvme::BlockLayout& layout,
-                    ByteView blocks);
+  bool check_copied(const Command& command, const nvme::CopySource& source, const nvme::BlockLayout& layout, ByteView blocks);
   bool tag_copied(const Command& command, const nvme::BlockLayout& layout, MutableBytes blocks);
 
   // io_protection.cc
   bool check_protection_order(const Command& command, const Target& target);
   bool check_blocks(const Command& command, const Target& target, ByteView whole);
-  bool check_tags_from(const Command& command, const nvme::BlockLayout& layout, ByteView whole,
-                       const nvme::ProtectionChecks& checks, nvme::ProtectionTags tags, std::uint64_t lba);
+  bool check_tags_from(const Command& command, const nvme::BlockLayout& layout, ByteView whole, const nvme::ProtectionChecks& checks,
+                       nvme::ProtectionTags tags, std::uint64_t lba);
   void read_protected(const Command& command, const Target& target);
   bool take_protected(const Command& command, const Target& target, MutableBytes& whole);
   bool compare_protected(const Command& command, const Target& target);
@@ -519,8 +516,7 @@ class Controller {
 
   Timer<Controller, &Controller::enter_ready> ready_timer_{"subsystem.controller.ready", *this};
   Timer<Controller, &Controller::finish_reset> reset_timer_{"subsystem.controller.reset", *this};
-  Timer<Controller, &Controller::finish_shutdown> shutdown_timer_{"subsystem.controller.shutdown",
-                                                                  *this};
+  Timer<Controller, &Controller::finish_shutdown> shutdown_timer_{"subsystem.controller.shutdown", *this};
   Timer<Controller, &Controller::on_keep_alive_due> kato_timer_{"subsystem.keep_alive", *this};
   Timer<Controller, &Controller::on_idle> idle_timer_{"subsystem.association.idle", *this};
   Timer<Controller, &Controller::on_io_loss_due> io_loss_timer_{"subsystem.association.io_lost", *this};

@@ -59,9 +59,7 @@ void DiscoveryService::changed() {
   for (const auto& [id, controller] : subsystem_.controllers()) controller->on_discovery_changed();
 }
 
-std::uint64_t DiscoveryService::generation() {
-  return subsystem_.departs(departure::genctr_runs) ? ++generation_ : generation_;
-}
+std::uint64_t DiscoveryService::generation() { return subsystem_.departs(departure::genctr_runs) ? ++generation_ : generation_; }
 
 void DiscoveryService::append_entry(Bytes& log, const Port& port, Subsystem& subsystem) {
   const PortOptions& at = port.options();
@@ -77,18 +75,14 @@ void DiscoveryService::append_entry(Bytes& log, const Port& port, Subsystem& sub
   if (subsystem_.departs(departure::discovery_asqsz)) asqsz = 16;
   const bool tcp = at.facts.trtype == static_cast<std::uint8_t>(fabrics::TransportType::tcp);
   const bool tls = at.facts.security != transport::ChannelSecurity::none;
-  const bool required = at.facts.security == transport::ChannelSecurity::required &&
-                        !subsystem_.departs(departure::discovery_tls_treq);
+  const bool required = at.facts.security == transport::ChannelSecurity::required && !subsystem_.departs(departure::discovery_tls_treq);
   // Nothing is said of a channel that is not there: to nvme-cli 2.3 "not required" means that it is offered.
-  unsigned treq = required ? fabrics::treq_bits::secure_channel_required
-                  : tls    ? fabrics::treq_bits::secure_channel_not_required
-                           : 0u;
+  unsigned treq = required ? fabrics::treq_bits::secure_channel_required : tls ? fabrics::treq_bits::secure_channel_not_required : 0u;
   if (facts.flow_control_may_be_off) treq |= fabrics::treq_bits::disable_sq_flow_control;
   if (facts.allow_zero_hostid) treq |= fabrics::treq_bits::zero_host_id;
   if (facts.authentication.enabled() && facts.authentication.required) {
-    treq |= facts.authentication.secure_channel
-                ? fabrics::treq_bits::authentication_required_for_tls
-                : fabrics::treq_bits::authentication_required;
+    treq |= facts.authentication.secure_channel ? fabrics::treq_bits::authentication_required_for_tls
+                                                : fabrics::treq_bits::authentication_required;
   }
   const bool reserved = subsystem_.departs(departure::discovery_trtype);
   entry.set(de::trtype, reserved ? 0x55u : at.facts.trtype)
@@ -142,17 +136,14 @@ Bytes DiscoveryService::log_for(std::string_view hostnqn) {
     for (Subsystem* subsystem : port->subsystems()) {
       const bool self = subsystem->discovery() != nullptr;
       if (self && !options_.list_itself) continue;
-      const bool visible =
-          subsystem->host_allowed(hostnqn) || subsystem_.departs(departure::discovery_filter);
+      const bool visible = subsystem->host_allowed(hostnqn) || subsystem_.departs(departure::discovery_filter);
       if (visible && !subsystem->moved()) append_entry(log, *port, *subsystem);
     }
   }
   for (const Referral& referral : referrals_) append_referral(log, referral);
   std::uint64_t records = log.size() / fabrics::DiscoveryEntry::size - 1;
   if (subsystem_.departs(departure::numrec_wrong)) ++records;
-  MutableView<fabrics::DiscoveryHeader>{log}
-      .set(dh::genctr, generation())
-      .set(dh::numrec, records);
+  MutableView<fabrics::DiscoveryHeader>{log}.set(dh::genctr, generation()).set(dh::numrec, records);
   return log;
 }
 

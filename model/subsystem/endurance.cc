@@ -175,8 +175,7 @@ void EnduranceGroups::fill_set_list(MutableBytes page, std::uint16_t from) const
   std::size_t count = 0;
   for (const auto& [id, set] : sets_) {
     if (id < from || count == nvme::kNvmSetsMax) continue;
-    const MutableBytes entry = page.subspan(nvme::kNvmSetEntriesAt + count * nvme::NvmSetEntry::size,
-                                            nvme::NvmSetEntry::size);
+    const MutableBytes entry = page.subspan(nvme::kNvmSetEntriesAt + count * nvme::NvmSetEntry::size, nvme::NvmSetEntry::size);
     MutableView<nvme::NvmSetEntry>{entry}.set(nvme::nvm_set::nvmsetid, id).set(nvme::nvm_set::endgid, set.group);
     store_le(entry.data() + nvme::nvm_set::tnvmsetcap.offset, set.capacity);
     store_le(entry.data() + nvme::nvm_set::unvmsetcap.offset, unallocated_of_set(id));

@@ -14,8 +14,7 @@ namespace {
 bool deserves_entry(nvme::Status status) {
   if (status.sct() == static_cast<unsigned>(nvme::StatusCodeType::path)) return false;
   const nvme::Status code = status.code();
-  return code != nvme::sc::abort_requested && code != nvme::sc::aborted_sq_deletion &&
-         code != nvme::sc::aborted_failed_fused;
+  return code != nvme::sc::abort_requested && code != nvme::sc::aborted_sq_deletion && code != nvme::sc::aborted_failed_fused;
 }
 
 }  // namespace
@@ -23,10 +22,8 @@ bool deserves_entry(nvme::Status status) {
 void Controller::add_error(const ErrorFacts& facts) {
   const std::size_t limit = std::max<std::size_t>(subsystem_.options().error_entries, 1);
   if (errors_.size() != limit) errors_.resize(limit);
-  const std::uint16_t cid =
-      departs(departure::error_log_cid) ? static_cast<std::uint16_t>(facts.cid + 1) : facts.cid;
-  const nvme::Status status =
-      departs(departure::error_log_status) ? nvme::sc::internal_error : facts.status;
+  const std::uint16_t cid = departs(departure::error_log_cid) ? static_cast<std::uint16_t>(facts.cid + 1) : facts.cid;
+  const nvme::Status status = departs(departure::error_log_status) ? nvme::sc::internal_error : facts.status;
   auto& entry = errors_[error_count_ % limit];
   ++error_count_;
   errors_valid_ = std::min<std::uint64_t>(errors_valid_ + 1, limit);

@@ -26,9 +26,7 @@ std::optional<nvme::Event> EventQueue::take(bool ignore_mask) {
 }
 
 bool EventQueue::deliverable(bool ignore_mask) const {
-  return std::any_of(pending_.begin(), pending_.end(), [&](const nvme::Event& event) {
-    return ignore_mask || !masked_[index_of(event)];
-  });
+  return std::any_of(pending_.begin(), pending_.end(), [&](const nvme::Event& event) { return ignore_mask || !masked_[index_of(event)]; });
 }
 
 void EventQueue::clear(std::uint8_t lid, std::uint32_t parameter) {

@@ -16,10 +16,8 @@ namespace ps = fabrics::property_sqe;
 void Controller::on_fabrics(const Command& command) {
   Queue& queue = *command.queue;
   const auto fctype = command.as<fabrics::AnyFabricsSqe>().get(fabrics::sqe::fctype);
-  const bool property = fctype == fabrics::FabricsType::property_get ||
-                        fctype == fabrics::FabricsType::property_set;
-  if (property && queue.qid() != fabrics::kAdminQueue &&
-      queue.refuse(command, check::fabrics_io_queue)) {
+  const bool property = fctype == fabrics::FabricsType::property_get || fctype == fabrics::FabricsType::property_set;
+  if (property && queue.qid() != fabrics::kAdminQueue && queue.refuse(command, check::fabrics_io_queue)) {
     return;
   }
   switch (fctype) {
@@ -68,8 +66,7 @@ void Controller::property_set(const Command& command) {
   const unsigned asked = size == fabrics::PropertySize::eight ? 8 : 4;
   if (asked != bytes && queue.refuse(command, check::property_size)) return;
   const bool resettable = subsystem_.options().subsystem_reset && subsystem_.discovery() == nullptr;
-  const bool writable = offset == prop::cc || offset == prop::nssr ||
-                        (offset == prop::csts && resettable);
+  const bool writable = offset == prop::cc || offset == prop::nssr || (offset == prop::csts && resettable);
   if (!writable && queue.refuse(command, check::property_read_only)) return;
   std::uint64_t value = sqe.get(ps::value);
   if (asked == 4) value &= 0xFFFFFFFF;
@@ -88,12 +85,10 @@ void Controller::property_set(const Command& command) {
 
 void Controller::disconnect(const Command& command) {
   Queue& queue = *command.queue;
-  const bool supported =
-      subsystem_.options().individual_queue_deletion && subsystem_.discovery() == nullptr;
+  const bool supported = subsystem_.options().individual_queue_deletion && subsystem_.discovery() == nullptr;
   if (!supported && queue.refuse(command, check::disconnect_supported)) return;
   const auto recfmt = command.as<fabrics::DisconnectSqe>().get(fabrics::disconnect_sqe::recfmt);
-  if (recfmt != fabrics::kDisconnectRecordFormat &&
-      queue.refuse(command, check::disconnect_recfmt)) {
+  if (recfmt != fabrics::kDisconnectRecordFormat && queue.refuse(command, check::disconnect_recfmt)) {
     return;
   }
   const bool admin = queue.qid() == fabrics::kAdminQueue;

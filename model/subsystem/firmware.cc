@@ -53,8 +53,7 @@ Bytes FirmwareDownload::image() const {
   return whole;
 }
 
-FirmwareSlots::FirmwareSlots(const FirmwareOptions& options, std::string_view revision)
-    : options_(options), running_(revision) {
+FirmwareSlots::FirmwareSlots(const FirmwareOptions& options, std::string_view revision) : options_(options), running_(revision) {
   BENCH_ASSERT(options_.slots <= revisions_.size(), "there are at most seven firmware slots");
   revisions_[0] = running_;
 }

@@ -15,13 +15,12 @@ using nvme::IoOpcode;
 namespace {
 
 bool is_reservation(IoOpcode opcode) {
-  return opcode == IoOpcode::reservation_register || opcode == IoOpcode::reservation_report ||
-         opcode == IoOpcode::reservation_acquire || opcode == IoOpcode::reservation_release;
+  return opcode == IoOpcode::reservation_register || opcode == IoOpcode::reservation_report || opcode == IoOpcode::reservation_acquire ||
+         opcode == IoOpcode::reservation_release;
 }
 
 bool is_zoned(IoOpcode opcode) {
-  return opcode == IoOpcode::zone_management_send || opcode == IoOpcode::zone_management_receive ||
-         opcode == IoOpcode::zone_append;
+  return opcode == IoOpcode::zone_management_send || opcode == IoOpcode::zone_management_receive || opcode == IoOpcode::zone_append;
 }
 
 }  // namespace
@@ -140,8 +139,7 @@ void Controller::on_data(const Command& command) {
     }
   }
   if (queue.fused(command)) return on_fused_data(command);
-  if (subsystem_.sanitizer().refuses() &&
-      !sanitize_permits(command, check::sanitize_io, check::sanitize_failed_io)) {
+  if (subsystem_.sanitizer().refuses() && !sanitize_permits(command, check::sanitize_io, check::sanitize_failed_io)) {
     return;
   }
   switch (static_cast<IoOpcode>(command.opcode())) {
@@ -176,9 +174,7 @@ bool Controller::find_namespace(const Command& command, Namespace*& ns) {
   ns = active_namespace(nsid);
   if (ns == nullptr) {
     const bool valid = nsid != 0 && nsid <= subsystem_.options().namespaces_max;
-    const Check& check = nsid == nvme::kAllNamespaces ? check::io_nsid_broadcast
-                         : valid                      ? check::io_nsid_inactive
-                                                      : check::io_nsid;
+    const Check& check = nsid == nvme::kAllNamespaces ? check::io_nsid_broadcast : valid ? check::io_nsid_inactive : check::io_nsid;
     if (queue.refuse(command, check)) return false;
     if (!subsystem_.namespaces().empty()) ns = subsystem_.namespaces().begin()->second.get();
   }
@@ -251,8 +247,7 @@ bool Controller::check_io(const Command& command, Target& target) {
   if (ns->reservations().held() && !reservation_allows(command, *ns, access)) return false;
   std::uint8_t limit = options.mdts;
   const Check* size_check = &check::io_mdts;
-  if (opcode == IoOpcode::verify || opcode == IoOpcode::write_zeroes ||
-      opcode == IoOpcode::write_uncorrectable) {
+  if (opcode == IoOpcode::verify || opcode == IoOpcode::write_zeroes || opcode == IoOpcode::write_uncorrectable) {
     limit = opcode == IoOpcode::verify         ? options.verify_limit
             : opcode == IoOpcode::write_zeroes ? options.write_zeroes_limit
                                                : std::uint8_t{0};
@@ -272,8 +267,7 @@ bool Controller::check_io(const Command& command, Target& target) {
 }
 
 bool Controller::writable(const Command& command, const Namespace* ns) {
-  return ns == nullptr || ns->write_protection() == 0 ||
-         !command.queue->refuse(command, check::io_write_protected);
+  return ns == nullptr || ns->write_protection() == 0 || !command.queue->refuse(command, check::io_write_protected);
 }
 
 void Controller::count_io(Namespace& ns, std::size_t bytes, bool write) {
@@ -451,12 +445,10 @@ void Controller::dataset_management_data(const Command& command) {
   const auto sqe = command.as<nvme::DatasetManagementSqe>();
   Target target;
   if (!find_target(command, target)) return;
-  const std::size_t ranges = std::min<std::size_t>(sqe.get(nvme::dsm_sqe::nr).count(),
-                                                   command.data().size() / nvme::DsmRange::size);
+  const std::size_t ranges = std::min<std::size_t>(sqe.get(nvme::dsm_sqe::nr).count(), command.data().size() / nvme::DsmRange::size);
   if (target.ns == nullptr) return queue.complete(command, sc::success);
   const auto range_at = [&](std::size_t i) {
-    return View<nvme::DsmRange>{
-        ByteView{command.data()}.subspan(i * nvme::DsmRange::size, nvme::DsmRange::size)};
+    return View<nvme::DsmRange>{ByteView{command.data()}.subspan(i * nvme::DsmRange::size, nvme::DsmRange::size)};
   };
   for (std::size_t i = 0; i < ranges; ++i) {
     const auto range = range_at(i);

@@ -25,8 +25,7 @@ bool matching(const BlockLayout& a, const BlockLayout& b) {
 }
 /// They differ by tags alone, which nothing stands beside.
 bool corresponding(const BlockLayout& plain, const BlockLayout& tagged) {
-  return !plain.is_protected() && plain.metadata_bytes == 0 && tagged.tuple_alone() &&
-         plain.data_bytes == tagged.data_bytes;
+  return !plain.is_protected() && plain.metadata_bytes == 0 && tagged.tuple_alone() && plain.data_bytes == tagged.data_bytes;
 }
 
 /// What has to be known of a Copy before a block is moved.
@@ -60,8 +59,7 @@ void Controller::copy(const Command& command) {
   const bool wide = layout.is_protected() && layout.guard != nvme::ProtectionFormat::guard_16;
   const bool fits = !layout.is_protected() || wide == nvme::is_wide_copy_format(format);
   if (!fits && queue.refuse(command, check::copy_guard_format)) return;
-  if (layout.is_protected() && layout.extended() && features_.extended_formats == 0 &&
-      queue.refuse(command, check::io_extended_format)) {
+  if (layout.is_protected() && layout.extended() && features_.extended_formats == 0 && queue.refuse(command, check::io_extended_format)) {
     return;
   }
   const std::uint64_t ranges = sqe.get(cs::nr).count();
@@ -111,8 +109,7 @@ void Controller::copy_data(const Command& command) {
   bool overlaps = false;
   for (std::size_t at = 0; at + each <= command.data().size(); at += each) {
     const ByteView range = ByteView{command.data()}.subspan(at, each);
-    const std::uint32_t nsid =
-        nvme::names_sources(format) ? nvme::read_copy_source(range, format, {}).nsid : command.nsid();
+    const std::uint32_t nsid = nvme::names_sources(format) ? nvme::read_copy_source(range, format, {}).nsid : command.nsid();
     Namespace* from = nvme::names_sources(format) ? copy_source(command, nsid) : to;
     if (from == nullptr) return;
     if (departs(departure::copy_one_namespace)) from = to;
@@ -184,8 +181,7 @@ void Controller::copy_data(const Command& command) {
 }
 
 /// The tags of what was read pass PRINFOR.
-bool Controller::check_copied(const Command& command, const CopySource& source, const BlockLayout& layout,
-                              ByteView blocks) {
+bool Controller::check_copied(const Command& command, const CopySource& source, const BlockLayout& layout, ByteView blocks) {
   const auto sqe = command.as<nvme::CopySqe>();
   const nvme::ProtectionChecks checks{.guard = sqe.get(cs::read_prchk_guard),
                                       .application = sqe.get(cs::read_prchk_app),

@@ -25,8 +25,7 @@ void Controller::break_fused(Queue& queue) {
 bool Controller::on_fuse(const Command& command) {
   Queue& queue = *command.queue;
   const Fuse fuse = command.as<nvme::SqeLayout>().get(nvme::sqe::fuse);
-  const bool waiting = queue.fused_first != nullptr &&
-                       queue.phase({&queue, queue.fused_first}) == Phase::fused;
+  const bool waiting = queue.fused_first != nullptr && queue.phase({&queue, queue.fused_first}) == Phase::fused;
   if (waiting && fuse != Fuse::second && !departs(departure::fused_apart)) break_fused(queue);
   if (!queue.alive()) return true;
   if (fuse == Fuse::normal) return false;
@@ -73,8 +72,7 @@ void Controller::start_fused(const Command& first, const Command& second) {
   queue.fused_first = nullptr;
   const auto a = first.as<nvme::ReadWriteSqe>();
   const auto b = second.as<nvme::ReadWriteSqe>();
-  const bool same = first.nsid() == second.nsid() && a.get(rw::slba) == b.get(rw::slba) &&
-                    a.get(rw::nlb) == b.get(rw::nlb);
+  const bool same = first.nsid() == second.nsid() && a.get(rw::slba) == b.get(rw::slba) && a.get(rw::nlb) == b.get(rw::nlb);
   if (!same && queue.refuse(first, check::fused_range)) {
     if (queue.alive() && !queue.refuse(second, check::fused_range)) start_io(second);
     return;
@@ -131,8 +129,7 @@ void Controller::on_fused_data(const Command& command) {
   const auto end_second = [&] {
     if (queue.alive()) queue.complete(second, sc::aborted_failed_fused);
   };
-  if (subsystem_.sanitizer().refuses() &&
-      !sanitize_permits(first, check::sanitize_io, check::sanitize_failed_io)) {
+  if (subsystem_.sanitizer().refuses() && !sanitize_permits(first, check::sanitize_io, check::sanitize_failed_io)) {
     return end_second();
   }
   Target target;

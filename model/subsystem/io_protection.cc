@@ -57,8 +57,7 @@ bool Controller::check_protection_order(const Command& command, const Target& ta
   if (passes && sqe.get(rw::pract) && queue.refuse(command, check::protection_action)) return false;
   if (layout.protection_type != 1 || !sqe.get(rw::prchk_ref)) return true;
   const std::uint64_t reference = nvme::command_tags(command.as<nvme::SqeLayout>(), layout).reference;
-  return reference == (target.slba & layout.reference_mask()) ||
-         !queue.refuse(command, check::protection_reference_start);
+  return reference == (target.slba & layout.reference_mask()) || !queue.refuse(command, check::protection_reference_start);
 }
 
 /// `whole` blocks from target.slba on pass the checks of the command. False: it has been answered.
@@ -92,8 +91,8 @@ bool Controller::check_blocks(const Command& command, const Target& target, Byte
 }
 
 /// The same for blocks that go another way: they begin at `lba`, and the first has these tags.
-bool Controller::check_tags_from(const Command& command, const BlockLayout& layout, ByteView whole,
-                                 const nvme::ProtectionChecks& checks, ProtectionTags tags, std::uint64_t lba) {
+bool Controller::check_tags_from(const Command& command, const BlockLayout& layout, ByteView whole, const nvme::ProtectionChecks& checks,
+                                 ProtectionTags tags, std::uint64_t lba) {
   Queue& queue = *command.queue;
   const bool begins = layout.protection_type != 1 || tags.reference == (lba & layout.reference_mask());
   if (checks.reference && !begins && queue.refuse(command, check::protection_reference_start)) return false;

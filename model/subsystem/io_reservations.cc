@@ -37,18 +37,14 @@ const Check& check_of(Objection objection) {
   }
 }
 
-ReservationType type_in(const Command& command) {
-  return static_cast<ReservationType>(command.as<nvme::ReservationSqe>().get(rs::rtype));
-}
+ReservationType type_in(const Command& command) { return static_cast<ReservationType>(command.as<nvme::ReservationSqe>().get(rs::rtype)); }
 
 bool is_type(ReservationType type) {
   return type >= ReservationType::write_exclusive && type <= ReservationType::exclusive_access_all_registrants;
 }
 
 /// The last action that each command has.
-unsigned last_action(IoOpcode opcode) {
-  return static_cast<unsigned>(opcode == IoOpcode::reservation_release ? unsigned{1} : 2);
-}
+unsigned last_action(IoOpcode opcode) { return static_cast<unsigned>(opcode == IoOpcode::reservation_release ? unsigned{1} : 2); }
 
 }  // namespace
 
@@ -123,7 +119,7 @@ void Controller::reservation(const Command& command) {
 void Controller::reservation_data(const Command& command) {
   Queue& queue = *command.queue;
   Namespace* ns = nullptr;
-  if (!find_namespace(command, ns)) return;  // it went away
+  if (!find_namespace(command, ns)) return;                        // it went away
   if (ns == nullptr) return queue.complete(command, sc::success);  // a deviation went on
   Bytes data(command.data().begin(), command.data().end());
   data.resize(nvme::ReservationKeys::size);
@@ -176,15 +172,14 @@ void Controller::reservation_register(const Command& command, Namespace& ns, std
   announce_reservation(ns, effects);
 }
 
-void Controller::reservation_acquire(const Command& command, Namespace& ns, std::uint64_t current,
-                                     std::uint64_t victim) {
+void Controller::reservation_acquire(const Command& command, Namespace& ns, std::uint64_t current, std::uint64_t victim) {
   Queue& queue = *command.queue;
   const auto action = static_cast<AcquireAction>(command.as<nvme::ReservationSqe>().get(rs::action));
   const ReservationType type = type_in(command);
   ReservationTable& table = ns.reservations();
   const HostId host = reservation_host();
-  Objection objection = action == AcquireAction::acquire ? table.may_acquire(host, current, type)
-                                                         : table.may_preempt(host, current, victim);
+  Objection objection =
+      action == AcquireAction::acquire ? table.may_acquire(host, current, type) : table.may_preempt(host, current, victim);
   const bool again = action == AcquireAction::acquire && table.holds(host);
   if (again && departs(departure::reservation_acquire_once)) objection = Objection::held;
   if (objection != Objection::none && queue.refuse(command, check_of(objection))) return;
@@ -204,11 +199,11 @@ void Controller::reservation_release(const Command& command, Namespace& ns, std:
   const auto action = static_cast<ReleaseAction>(command.as<nvme::ReservationSqe>().get(rs::action));
   ReservationTable& table = ns.reservations();
   const HostId host = reservation_host();
-  const Objection objection = action == ReleaseAction::clear ? table.may_clear(host, current)
-                                                             : table.may_release(host, current, type_in(command));
+  const Objection objection =
+      action == ReleaseAction::clear ? table.may_clear(host, current) : table.may_release(host, current, type_in(command));
   if (objection != Objection::none && queue.refuse(command, check_of(objection))) return;
-  const ReservationEffects effects = action == ReleaseAction::clear ? table.clear(host, reservation_faults())
-                                                                    : table.release(host, reservation_faults());
+  const ReservationEffects effects =
+      action == ReleaseAction::clear ? table.clear(host, reservation_faults()) : table.release(host, reservation_faults());
   queue.complete(command, sc::success);
   announce_reservation(ns, effects);
 }
@@ -308,8 +303,8 @@ void Controller::announce_reservation(const Namespace& ns, const ReservationEffe
     const bool masked = (ns.reservations().mask() & bit & known) != 0;
     if (masked && !departs(departure::reservation_mask_ignored)) continue;
     for (const auto& [id, controller] : subsystem_.controllers()) {
-      const bool meant = controller->reservation_host() == notice.host ||
-                         (controller.get() != this && departs(departure::reservation_notice_all));
+      const bool meant =
+          controller->reservation_host() == notice.host || (controller.get() != this && departs(departure::reservation_notice_all));
       if (!controller->in_association() || !meant) continue;
       controller->on_reservation_notice(ns.nsid(), notice.what);
       if (departs(departure::reservation_notice_one)) break;

@@ -17,9 +17,7 @@ using nvme::ZoneState;
 
 namespace {
 
-bool is_option(ZoneReporting option) {
-  return option <= ZoneReporting::offline || option == ZoneReporting::attributes;
-}
+bool is_option(ZoneReporting option) { return option <= ZoneReporting::offline || option == ZoneReporting::attributes; }
 
 bool reported(const nvme::ZoneFacts& zone, ZoneReporting option) {
   switch (option) {

@@ -19,12 +19,8 @@ using nvme::ZoneState;
 
 namespace {
 
-constexpr ZoneSendAction kSendActions[] = {ZoneSendAction::close,
-                                           ZoneSendAction::finish,
-                                           ZoneSendAction::open,
-                                           ZoneSendAction::reset,
-                                           ZoneSendAction::offline,
-                                           ZoneSendAction::set_descriptor_extension};
+constexpr ZoneSendAction kSendActions[] = {ZoneSendAction::close, ZoneSendAction::finish,  ZoneSendAction::open,
+                                           ZoneSendAction::reset, ZoneSendAction::offline, ZoneSendAction::set_descriptor_extension};
 
 bool is_action(ZoneSendAction action) {
   return std::find(std::begin(kSendActions), std::end(kSendActions), action) != std::end(kSendActions);
@@ -35,8 +31,7 @@ bool is_action(ZoneSendAction action) {
 // ---- what any command meets that reads or writes ----
 
 /// False: the command has been answered.
-bool Controller::zone_has_resources(const Command& command, ZoneTable& zones, std::size_t index, bool opens,
-                                    std::size_t waits) {
+bool Controller::zone_has_resources(const Command& command, ZoneTable& zones, std::size_t index, bool opens, std::size_t waits) {
   Queue& queue = *command.queue;
   const Check* lacking = nullptr;
   if (zones.lacks_active(index, waits)) {
@@ -75,8 +70,7 @@ bool Controller::zone_readable(const Command& command, const Namespace& ns, std:
 }
 
 /// No zone of a range of Dataset Management is offline. False: the command has been answered.
-bool Controller::zone_deallocates(const Command& command, const Namespace& ns, std::uint64_t slba,
-                                  std::uint64_t blocks) {
+bool Controller::zone_deallocates(const Command& command, const Namespace& ns, std::uint64_t slba, std::uint64_t blocks) {
   if (!ns.zoned() || blocks == 0 || !ns.in_range(slba, blocks) || !ns.zones()->offline(slba, blocks)) return true;
   return !command.queue->refuse(command, check::zone_deallocate_offline);
 }

@@ -28,8 +28,7 @@ std::uint32_t Controller::rounded_kato(std::uint32_t kato_ms) const {
 bool Controller::keep_alive_runs() const {
   if (features_.kato_ms == 0) return false;
   if (state_ == ControllerState::ready) return true;
-  const bool down =
-      state_ == ControllerState::shutting_down || state_ == ControllerState::shut_down;
+  const bool down = state_ == ControllerState::shutting_down || state_ == ControllerState::shut_down;
   return departs(down ? departure::kato_after_shutdown : departure::kato_before_ready);
 }
 
@@ -44,8 +43,7 @@ void Controller::restart_keep_alive() {
 
 void Controller::on_keep_alive_due() {
   if (departs(departure::kato_never)) return;
-  if (subsystem_.options().traffic_based_keep_alive && traffic_ &&
-      !departs(departure::traffic_ignored)) {
+  if (subsystem_.options().traffic_based_keep_alive && traffic_ && !departs(departure::traffic_ignored)) {
     return restart_keep_alive();
   }
   subsystem_.world().trace().mark("subsystem.keep_alive.expired");

@@ -17,12 +17,15 @@ namespace cd = fabrics::connect_data;
 
 const std::vector<Leniency>& all() {
   static const std::vector<Leniency> list = {
-      {"hostnqn", "a HOSTNQN that is empty, has no terminator or is no NQN",
+      {"hostnqn",
+       "a HOSTNQN that is empty, has no terminator or is no NQN",
        {check::connect_hostnqn_syntax.name, check::connect_hostnqn_terminated.name}},
       {"hostid", "a Host Identifier of 0", {check::connect_hostid_zero.name}},
-      {"io-host", "an I/O queue whose Connect names another host than its admin queue",
+      {"io-host",
+       "an I/O queue whose Connect names another host than its admin queue",
        {check::connect_io_hostnqn.name, check::connect_io_hostid.name}},
-      {"kato", "a keep alive timeout for a discovery controller that has none, or of more than the target supports",
+      {"kato",
+       "a keep alive timeout for a discovery controller that has none, or of more than the target supports",
        {check::connect_kato_discovery.name, check::connect_kato_maximum.name}},
       {"cid", "a command with the identifier of one that is outstanding", {check::cid_unique.name}},
   };
@@ -43,9 +46,7 @@ std::string quoted(std::string_view text) {
   return out + "'";
 }
 
-std::string name_in(ByteView field) {
-  return std::string(field.begin(), std::find(field.begin(), field.end(), std::uint8_t{0}));
-}
+std::string name_in(ByteView field) { return std::string(field.begin(), std::find(field.begin(), field.end(), std::uint8_t{0})); }
 
 std::string wrong_nqn(std::string_view field, const std::string& name) {
   constexpr std::string_view kUuid = "nqn.2014-08.org.nvmexpress:uuid:";

@@ -30,8 +30,8 @@ struct RefusedCommand {
   Endpoint peer;
   std::uint16_t qid = 0;
   ByteView sqe;
-  ByteView data;                ///< of a Connect, as far as it has come
-  ByteView same_cid;            ///< of Command ID Conflict: the entry of the command that has the identifier
+  ByteView data;      ///< of a Connect, as far as it has come
+  ByteView same_cid;  ///< of Command ID Conflict: the entry of the command that has the identifier
   std::string_view check;
   nvme::Status status;
   std::uint16_t parameter_offset = 0;

@@ -9,9 +9,7 @@ using nvme::LockdownInterface;
 using nvme::LockdownScope;
 
 bool Lockdown::prohibitable(LockdownScope scope, std::uint8_t code) const {
-  const auto holds = [code](const std::vector<std::uint8_t>& codes) {
-    return std::find(codes.begin(), codes.end(), code) != codes.end();
-  };
+  const auto holds = [code](const std::vector<std::uint8_t>& codes) { return std::find(codes.begin(), codes.end(), code) != codes.end(); };
   if (scope == LockdownScope::admin_command) return holds(options_.commands);
   return scope == LockdownScope::set_features && holds(options_.features);
 }

@@ -18,8 +18,7 @@ constexpr std::size_t kRoom = std::size_t{1} << 24;
 /// The channel of a queue that has just one command in its life.
 class ManagedChannel final : public transport::ControllerChannel {
  public:
-  ManagedChannel(ManagedCommand& command, Bytes data)
-      : command_(&command), host_data_(std::move(data)) {}
+  ManagedChannel(ManagedCommand& command, Bytes data) : command_(&command), host_data_(std::move(data)) {}
 
   void set_handler(transport::ControllerChannelHandler* handler) override { handler_ = handler; }
   nvme::Status stage(transport::ArrivedCommand& command, std::size_t bytes) override {
@@ -70,8 +69,7 @@ class ManagedChannel final : public transport::ControllerChannel {
   transport::ControllerChannelHandler* handler_ = nullptr;
 };
 
-ManagedCommand::ManagedCommand(Port& port, Controller& controller, ByteView sqe, Bytes data)
-    : port_(port) {
+ManagedCommand::ManagedCommand(Port& port, Controller& controller, ByteView sqe, Bytes data) : port_(port) {
   auto channel = std::make_unique<ManagedChannel>(*this, std::move(data));
   channel_ = channel.get();
   queue_ = std::make_unique<Queue>(port, std::move(channel));

@@ -204,9 +204,7 @@ nvme::Status Namespace::write_zeroes(std::uint64_t slba, std::uint64_t count) {
   return mends ? flush(slba, count) : nvme::Status(nvme::sc::success);
 }
 
-nvme::Status Namespace::deallocate(std::uint64_t slba, std::uint64_t count) {
-  return write_zeroes(slba, count);
-}
+nvme::Status Namespace::deallocate(std::uint64_t slba, std::uint64_t count) { return write_zeroes(slba, count); }
 
 nvme::Status Namespace::erase_zone(std::size_t index) {
   const std::uint64_t first = zones_->start_of(index);
@@ -262,8 +260,6 @@ nvme::Status Namespace::flush(std::uint64_t slba, std::uint64_t count) {
 
 void Namespace::cache_writes() { store_ = make_write_cache(std::move(store_)); }
 
-nvme::Status Namespace::flush() {
-  return store_->flush() ? nvme::sc::success : nvme::sc::write_fault;
-}
+nvme::Status Namespace::flush() { return store_->flush() ? nvme::sc::success : nvme::sc::write_fault; }
 
 }  // namespace fb::subsystem

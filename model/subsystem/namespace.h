@@ -89,9 +89,7 @@ class Namespace {
   }
 
   /// [slba, slba + count) lies inside, without overflow.
-  bool in_range(std::uint64_t slba, std::uint64_t count) const {
-    return slba <= blocks_ && count <= blocks_ - slba;
-  }
+  bool in_range(std::uint64_t slba, std::uint64_t count) const { return slba <= blocks_ && count <= blocks_ - slba; }
   bool uncorrectable(std::uint64_t slba, std::uint64_t count) const;
   /// The capacity holds these blocks beside those that are in use.
   bool admits(std::uint64_t slba, std::uint64_t count) const;

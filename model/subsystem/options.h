@@ -38,12 +38,12 @@ struct AuthenticationOptions {
 
 /// Firmware Image Download and Firmware Commit.
 struct FirmwareOptions {
-  std::uint8_t slots = 3;               ///< 1 to 7; 0: no such commands
+  std::uint8_t slots = 3;  ///< 1 to 7; 0: no such commands
   bool slot_1_read_only = true;
-  bool activates_at_once = true;        ///< FRMW bit 4: commit action 3 needs no reset
-  bool needs_subsystem_reset = false;   ///< a controller reset activates nothing
-  std::uint8_t granularity = 0xFF;      ///< FWUG: units of 4 KiB; FFh: any dwords
-  std::uint64_t image_max = 4 << 20;    ///< bytes
+  bool activates_at_once = true;       ///< FRMW bit 4: commit action 3 needs no reset
+  bool needs_subsystem_reset = false;  ///< a controller reset activates nothing
+  std::uint8_t granularity = 0xFF;     ///< FWUG: units of 4 KiB; FFh: any dwords
+  std::uint64_t image_max = 4 << 20;   ///< bytes
 };
 
 /// Copy.
@@ -84,10 +84,10 @@ struct SanitizeOptions {
 
 /// The zones of a zoned namespace, counted in blocks.
 struct ZoneOptions {
-  std::uint64_t zone_blocks = 0;  ///< ZSZE; 0: the namespace is not zoned
-  std::uint64_t capacity = 0;     ///< that a zone can hold; 0: its size
-  std::uint32_t max_active = 0;   ///< 0: any number
-  std::uint32_t max_open = 0;     ///< 0: any number; at most as many as may be active
+  std::uint64_t zone_blocks = 0;     ///< ZSZE; 0: the namespace is not zoned
+  std::uint64_t capacity = 0;        ///< that a zone can hold; 0: its size
+  std::uint32_t max_active = 0;      ///< 0: any number
+  std::uint32_t max_open = 0;        ///< 0: any number; at most as many as may be active
   std::uint8_t extension_units = 0;  ///< descriptor extensions of so many times 64 bytes
   bool read_across = false;          ///< reads may cross the boundaries of zones
   bool variable_capacity = false;    ///< a reset may change the capacity of a zone
@@ -97,8 +97,8 @@ struct ZoneOptions {
 /// The Zoned Namespace command set.
 struct ZonedOptions {
   bool supported = false;
-  bool append = true;              ///< Zone Append
-  std::uint8_t append_limit = 0;   ///< ZASL, as MDTS; at most as much
+  bool append = true;             ///< Zone Append
+  std::uint8_t append_limit = 0;  ///< ZASL, as MDTS; at most as much
   /// Zones of namespaces that hosts make, in blocks of 512 bytes.
   ZoneOptions made = {.zone_blocks = 2048, .max_active = 12, .max_open = 6, .extension_units = 1};
 };
@@ -127,9 +127,9 @@ struct PersistentLogOptions {
 /// Directive Send and Directive Receive.
 struct DirectiveOptions {
   bool supported = true;
-  std::uint16_t streams = 16;        ///< MSL; 0: the Identify directive alone
-  std::uint32_t write_blocks = 8;    ///< SWS
-  std::uint16_t granularity = 16;    ///< SGS
+  std::uint16_t streams = 16;      ///< MSL; 0: the Identify directive alone
+  std::uint32_t write_blocks = 8;  ///< SWS
+  std::uint16_t granularity = 16;  ///< SGS
 };
 
 /// Lockdown: what can be prohibited. Ascending.
@@ -148,10 +148,10 @@ struct LbaStatusOptions {
 /// Endurance groups 1 to `groups` share the capacity; each namespace is in one of them.
 struct EnduranceOptions {
   std::uint16_t groups = 0;
-  std::uint16_t groups_max = 8;    ///< ENDGIDMAX
-  bool nvm_sets = false;           ///< NVM set n is in group n at first, with all its capacity
-  bool managed = false;            ///< Capacity Management: groups and sets are made and deleted by command
-  std::uint64_t group_bytes = 0;   ///< of each group; 0: all the capacity, in equal shares
+  std::uint16_t groups_max = 8;   ///< ENDGIDMAX
+  bool nvm_sets = false;          ///< NVM set n is in group n at first, with all its capacity
+  bool managed = false;           ///< Capacity Management: groups and sets are made and deleted by command
+  std::uint64_t group_bytes = 0;  ///< of each group; 0: all the capacity, in equal shares
 
   bool supported() const { return groups != 0 || managed; }
 };
@@ -188,9 +188,9 @@ struct SubsystemOptions {
   bool kato_required = false;  ///< refuse Connect with KATO 0 (many hosts send that)
   bool traffic_based_keep_alive = false;
   std::uint16_t cqt_ms = 1000;
-  std::uint8_t abort_limit = 4;     ///< ACL + 1
-  std::uint8_t aer_limit = 4;       ///< AERL + 1
-  std::uint16_t error_entries = 64; ///< ELPE + 1, at most 256
+  std::uint8_t abort_limit = 4;      ///< ACL + 1
+  std::uint8_t aer_limit = 4;        ///< AERL + 1
+  std::uint16_t error_entries = 64;  ///< ELPE + 1, at most 256
 
   bool volatile_write_cache = true;
   /// Data that was not flushed may be gone after Subsystem::power_cycle(); otherwise all of it survives.
@@ -205,9 +205,9 @@ struct SubsystemOptions {
   bool namespace_write_protect = true;
   CopyOptions copy = {};
   FirmwareOptions firmware_update = {};
-  bool format = true;                ///< Format NVM, each namespace by itself
-  bool metadata = true;              ///< formats with metadata and protection information
-  bool security = true;              ///< Security Send and Receive
+  bool format = true;    ///< Format NVM, each namespace by itself
+  bool metadata = true;  ///< formats with metadata and protection information
+  bool security = true;  ///< Security Send and Receive
   bool reservations = true;
   bool reservations_persist = true;  ///< RESCAP bit 0: they can be made to outlive a loss of power
   NamespaceManagementOptions namespace_management = {};
@@ -222,7 +222,7 @@ struct SubsystemOptions {
   LbaStatusOptions lba_status = {};
   EnduranceOptions endurance = {};
   ZonedOptions zoned = {};
-  std::uint64_t power_on_hours = 0;  ///< at the beginning of the world
+  std::uint64_t power_on_hours = 0;                 ///< at the beginning of the world
   std::uint16_t atomic_compare_write_blocks = 128;  ///< ACWU + 1
   bool subsystem_reset = true;                      ///< CAP.NSSRS
   std::uint32_t namespaces_max = 1024;              ///< NN
@@ -281,8 +281,7 @@ inline constexpr std::array<BlockFormat, 11> kBlockFormats = {{
 /// The number of the format with this layout; kBlockFormats.size() when there is none.
 constexpr std::size_t find_format(const nvme::BlockLayout& layout) {
   std::size_t index = 0;
-  while (index < kBlockFormats.size() &&
-         kBlockFormats[index].layout(layout.protection_type, layout.tuple_first) != layout) {
+  while (index < kBlockFormats.size() && kBlockFormats[index].layout(layout.protection_type, layout.tuple_first) != layout) {
     ++index;
   }
   return index;
@@ -300,8 +299,8 @@ struct NamespaceLimits {
   /// NABSN + 1 and NABSPF + 1; 0: no boundary. A write across one may be torn there.
   std::uint32_t boundary = 0;
   std::uint32_t boundary_power_fail = 0;
-  std::uint16_t boundary_offset = 0;  ///< NABO
-  std::uint16_t optimal_boundary = 0; ///< NOIOB
+  std::uint16_t boundary_offset = 0;   ///< NABO
+  std::uint16_t optimal_boundary = 0;  ///< NOIOB
   /// NPWG, NPWA, NPDG, NPDA and NOWS, plus one; 0 in the first: nothing is said.
   std::uint32_t write_granularity = 0;
   std::uint32_t write_alignment = 1;
@@ -310,16 +309,15 @@ struct NamespaceLimits {
   std::uint32_t optimal_write = 1;
 
   bool atomic() const {
-    return atomic_write != 0 || atomic_power_fail != 0 || atomic_compare_write != 0 || boundary != 0 ||
-           boundary_power_fail != 0;
+    return atomic_write != 0 || atomic_power_fail != 0 || atomic_compare_write != 0 || boundary != 0 || boundary_power_fail != 0;
   }
 };
 
 struct NamespaceOptions {
-  std::uint32_t nsid = 0;            ///< 0: the lowest that is free
-  std::uint32_t block_bytes = 512;   ///< data of a block, 512 or 4096
-  std::uint64_t blocks = 131072;     ///< NSZE
-  std::uint64_t capacity = 0;        ///< NCAP; 0: as NSZE
+  std::uint32_t nsid = 0;           ///< 0: the lowest that is free
+  std::uint32_t block_bytes = 512;  ///< data of a block, 512 or 4096
+  std::uint64_t blocks = 131072;    ///< NSZE
+  std::uint64_t capacity = 0;       ///< NCAP; 0: as NSZE
   std::uint32_t ana_group = 1;
   /// With endurance groups; 0: the first that there is.
   std::uint16_t endurance_group = 0;

@@ -17,10 +17,9 @@ namespace {
 constexpr std::size_t kUnit = 64 * 1024;
 constexpr std::uint64_t kSnapshotHours = 24;
 
-constexpr Type kRecorded[] = {Type::smart_snapshot,   Type::firmware_commit,   Type::timestamp_change,
-                              Type::power_on_or_reset, Type::change_namespace, Type::format_start,
-                              Type::format_completion, Type::sanitize_start,   Type::sanitize_completion,
-                              Type::set_feature,       Type::telemetry_created, Type::thermal_excursion};
+constexpr Type kRecorded[] = {Type::smart_snapshot,      Type::firmware_commit, Type::timestamp_change,  Type::power_on_or_reset,
+                              Type::change_namespace,    Type::format_start,    Type::format_completion, Type::sanitize_start,
+                              Type::sanitize_completion, Type::set_feature,     Type::telemetry_created, Type::thermal_excursion};
 
 /// The second revision of its data has the NSID in it.
 constexpr std::uint8_t revision_of(Type type) { return type == Type::change_namespace ? 2 : 1; }
@@ -85,8 +84,7 @@ void PersistentLog::take_snapshots() {
   const std::uint64_t due = subsystem_.power_on_hours() / kSnapshotHours;
   constexpr std::uint64_t kMost = 64;
   if (due > snapshots_ + kMost) snapshots_ = due - kMost;
-  const Controller* const by =
-      subsystem_.controllers().empty() ? nullptr : subsystem_.controllers().begin()->second.get();
+  const Controller* const by = subsystem_.controllers().empty() ? nullptr : subsystem_.controllers().begin()->second.get();
   for (; snapshots_ < due && by != nullptr; ++snapshots_) push(Type::smart_snapshot, by->log_smart(), by);
 }
 

@@ -8,8 +8,7 @@
 
 namespace fb::subsystem {
 
-Port::Port(World& world, SubsystemHooks& hooks, PortOptions options)
-    : world_(world), hooks_(hooks), options_(std::move(options)) {}
+Port::Port(World& world, SubsystemHooks& hooks, PortOptions options) : world_(world), hooks_(hooks), options_(std::move(options)) {}
 
 Port::~Port() = default;
 

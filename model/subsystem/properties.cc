@@ -30,9 +30,8 @@ bool Controller::step(ControllerEvent event) {
   const std::optional<ControllerState> to = next_state(state_, event);
   if (!to) return false;
   if (subsystem_.tracing()) {
-    subsystem_.trace_state("controller.state", std::to_string(cntlid_) + ": " +
-                                                   std::string(name_of(state_)) + " -> " +
-                                                   std::string(name_of(*to)));
+    subsystem_.trace_state("controller.state",
+                           std::to_string(cntlid_) + ": " + std::string(name_of(state_)) + " -> " + std::string(name_of(*to)));
   }
   const std::uint32_t before = csts();
   state_ = *to;
@@ -53,8 +52,7 @@ bool Controller::configuration_ok(std::uint32_t value) const {
   const auto offered = record_from_integer<fabrics::Cap>(cap());
   const auto css = cc.get(fabrics::cc::css);
   const bool profile = (offered.get(fabrics::cap::css) & fabrics::cap_css_bits::io_command_sets) != 0;
-  if (css != fabrics::CommandSetSelected::nvm &&
-      !(css == fabrics::CommandSetSelected::all && profile)) {
+  if (css != fabrics::CommandSetSelected::nvm && !(css == fabrics::CommandSetSelected::all && profile)) {
     return false;
   }
   if (cc.get(fabrics::cc::ams) != 0) return false;
@@ -63,8 +61,7 @@ bool Controller::configuration_ok(std::uint32_t value) const {
     return false;
   }
   if (subsystem_.discovery() != nullptr) return true;  // no I/O queues to size
-  return cc.get(fabrics::cc::iosqes) == fabrics::kIoSqEntrySizeLog2 &&
-         cc.get(fabrics::cc::iocqes) == fabrics::kIoCqEntrySizeLog2;
+  return cc.get(fabrics::cc::iosqes) == fabrics::kIoSqEntrySizeLog2 && cc.get(fabrics::cc::iocqes) == fabrics::kIoCqEntrySizeLog2;
 }
 
 void Controller::arm_ready() {
@@ -268,8 +265,7 @@ std::uint32_t Controller::csts() const {
 }
 
 /// False where no property stands.
-bool Controller::property_value(std::uint32_t offset, std::uint64_t& value,
-                                unsigned& bytes) const {
+bool Controller::property_value(std::uint32_t offset, std::uint64_t& value, unsigned& bytes) const {
   const bool discovery = subsystem_.discovery() != nullptr;
   bytes = 4;
   value = 0;

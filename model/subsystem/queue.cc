@@ -64,9 +64,7 @@ void Queue::attach_management(Controller& controller) {
   controller.add_management_queue(*this);
 }
 
-void Queue::set_authentication(std::unique_ptr<Authentication> authentication) {
-  authentication_ = std::move(authentication);
-}
+void Queue::set_authentication(std::unique_ptr<Authentication> authentication) { authentication_ = std::move(authentication); }
 
 void Queue::close(std::string_view why) {
   if (!alive_) return;
@@ -326,16 +324,14 @@ void Queue::complete_connect(const Command& command, nvme::Status status, std::u
 
 std::uint16_t Queue::head() const {
   if (!flow_control_) {
-    return departs(departure::sqhd_without_flow_control) ? std::uint16_t{1}
-                                                                : std::uint16_t{0};
+    return departs(departure::sqhd_without_flow_control) ? std::uint16_t{1} : std::uint16_t{0};
   }
   if (departs(departure::sqhd_constant)) return 1;
   const std::uint64_t ahead = departs(departure::sqhd_ahead) ? 1 : 0;
   return static_cast<std::uint16_t>((fetched_ + ahead) % entries_);
 }
 
-void Queue::emit(const Command& command, nvme::Status status, std::uint64_t dwords,
-                 std::uint16_t sqhd) {
+void Queue::emit(const Command& command, nvme::Status status, std::uint64_t dwords, std::uint16_t sqhd) {
   std::uint16_t cid = command.cid();
   if (departs(departure::cid_other)) ++cid;
   if (departs(departure::dnr_missing)) status = status.with_dnr(false);
@@ -369,9 +365,7 @@ void Queue::discard(const Command& command) {
 
 // ---- commands that last ----
 
-void Queue::hold(const Command& command, Phase phase) {
-  slots_[command.arrived->index].phase = phase;
-}
+void Queue::hold(const Command& command, Phase phase) { slots_[command.arrived->index].phase = phase; }
 
 transport::ArrivedCommand* Queue::oldest(Phase phase) const {
   for (std::uint16_t at = first_; at != kNoSlot; at = slots_[at].next) {

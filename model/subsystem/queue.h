@@ -36,14 +36,14 @@ struct Command {
 
 /// Why a command has not been completed yet.
 enum class Phase : std::uint8_t {
-  none,       ///< not a command at this time
-  running,    ///< being executed by the caller
-  pulling,    ///< its data is on its way
-  delayed,    ///< waits for its latency to pass
-  fused,      ///< the first half waits for the second
-  fused_data, ///< has its data; the other half does not yet
-  event,      ///< an Asynchronous Event Request
-  withheld,   ///< executed; a hook holds the completion back
+  none,        ///< not a command at this time
+  running,     ///< being executed by the caller
+  pulling,     ///< its data is on its way
+  delayed,     ///< waits for its latency to pass
+  fused,       ///< the first half waits for the second
+  fused_data,  ///< has its data; the other half does not yet
+  event,       ///< an Asynchronous Event Request
+  withheld,    ///< executed; a hook holds the completion back
 };
 
 class Queue final : public transport::ControllerChannelHandler {
@@ -91,9 +91,7 @@ class Queue final : public transport::ControllerChannelHandler {
   // ---- answering ----
 
   /// A check failed. True: the command has been answered; false: go on as if it had passed.
-  bool refuse(const Command& command, const Check& check) {
-    return refuse(command, check, check.status);
-  }
+  bool refuse(const Command& command, const Check& check) { return refuse(command, check, check.status); }
   bool refuse(const Command& command, const Check& check, nvme::Status status);
   /// Makes room for the command's data. False: the command has been answered.
   bool stage(const Command& command, std::size_t bytes);
@@ -103,8 +101,7 @@ class Queue final : public transport::ControllerChannelHandler {
   /// Sends these bytes, which nobody ever changes, without staging; then success.
   void complete_with_constant(const Command& command, ByteView data);
   /// Sends the first `bytes` of the staged data, then success.
-  void complete_with_data(const Command& command, std::size_t bytes, std::uint64_t dwords = 0,
-                          nvme::Status status = nvme::sc::success);
+  void complete_with_data(const Command& command, std::size_t bytes, std::uint64_t dwords = 0, nvme::Status status = nvme::sc::success);
   /// A Connect response: its own SQHD rule, no error log entry.
   void complete_connect(const Command& command, nvme::Status status, std::uint32_t dw0);
   /// Gives the command back without an answer.
@@ -198,7 +195,7 @@ class Queue final : public transport::ControllerChannelHandler {
   std::uint64_t fetched_ = 0;   ///< commands taken out of the submission queue
   std::uint64_t reported_ = 0;  ///< the same when SQHD was last told to the host
   std::uint32_t outstanding_ = 0;
-  std::vector<Slot> slots_;     ///< by ArrivedCommand::index
+  std::vector<Slot> slots_;  ///< by ArrivedCommand::index
   std::uint16_t first_ = kNoSlot;
   std::uint16_t last_ = kNoSlot;
   Timer<Queue, &Queue::on_delay> delay_timer_{"subsystem.io.latency", *this};

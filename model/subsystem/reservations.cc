@@ -11,8 +11,7 @@ using nvme::ReservationNotice;
 using nvme::ReservationType;
 
 const ReservationTable::Registrant* ReservationTable::find(const HostId& host) const {
-  const auto at = std::find_if(registrants_.begin(), registrants_.end(),
-                               [&](const Registrant& one) { return one.host == host; });
+  const auto at = std::find_if(registrants_.begin(), registrants_.end(), [&](const Registrant& one) { return one.host == host; });
   return at == registrants_.end() ? nullptr : &*at;
 }
 
@@ -83,8 +82,7 @@ void ReservationTable::hold(const HostId& host, ReservationType type) {
 }
 
 void ReservationTable::register_key(const HostId& host, std::uint64_t key, const ReservationFaults& faults) {
-  const auto at = std::find_if(registrants_.begin(), registrants_.end(),
-                               [&](const Registrant& one) { return one.host == host; });
+  const auto at = std::find_if(registrants_.begin(), registrants_.end(), [&](const Registrant& one) { return one.host == host; });
   if (at == registrants_.end()) {
     registrants_.push_back({host, key});
   } else {
@@ -112,8 +110,7 @@ void ReservationTable::acquire(const HostId& host, ReservationType type, const R
   if (faults.generation_runs) ++generation_;
 }
 
-void ReservationTable::preempt_registrants(ReservationEffects& effects, const HostId& host, std::uint64_t victim,
-                                           bool all, bool spare) {
+void ReservationTable::preempt_registrants(ReservationEffects& effects, const HostId& host, std::uint64_t victim, bool all, bool spare) {
   const auto ends = [&](const Registrant& one) {
     if (one.host == host) return !spare && one.key == victim;
     return all || one.key == victim;
@@ -194,10 +191,7 @@ Bytes ReservationLog::page(bool counted) const {
   Record<nvme::ReservationNotification> page;
   if (!entries_.empty()) {
     const Entry& oldest = entries_.front();
-    page.set(rn::lpc, counted ? oldest.count : 0)
-        .set(rn::rnlpt, oldest.what)
-        .set(rn::nalp, entries_.size() - 1)
-        .set(rn::nsid, oldest.nsid);
+    page.set(rn::lpc, counted ? oldest.count : 0).set(rn::rnlpt, oldest.what).set(rn::nalp, entries_.size() - 1).set(rn::nsid, oldest.nsid);
   }
   return Bytes(page.bytes().begin(), page.bytes().end());
 }

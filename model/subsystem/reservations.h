@@ -94,8 +94,7 @@ class ReservationTable {
   void register_key(const HostId& host, std::uint64_t key, const ReservationFaults& faults = {});
   ReservationEffects unregister(const HostId& host, const ReservationFaults& faults = {});
   void acquire(const HostId& host, nvme::ReservationType type, const ReservationFaults& faults = {});
-  ReservationEffects preempt(const HostId& host, std::uint64_t victim, nvme::ReservationType type,
-                             const ReservationFaults& faults = {});
+  ReservationEffects preempt(const HostId& host, std::uint64_t victim, nvme::ReservationType type, const ReservationFaults& faults = {});
   ReservationEffects release(const HostId& host, const ReservationFaults& faults = {});
   ReservationEffects clear(const HostId& host, const ReservationFaults& faults = {});
 

@@ -79,8 +79,7 @@ void Sanitizer::finish() {
   phase_ = SanitizePhase::media_verification;
   subsystem_.trace_state("sanitize.verification", "media can be read");
   const bool untold = subsystem_.departs(departure::sanitize_verification_untold);
-  tell(untold ? nvme::event_info::command_set_sanitize_completed
-              : nvme::event_info::command_set_sanitize_media_verification);
+  tell(untold ? nvme::event_info::command_set_sanitize_completed : nvme::event_info::command_set_sanitize_media_verification);
 }
 
 void Sanitizer::deallocate() {
@@ -91,8 +90,7 @@ void Sanitizer::deallocate() {
 }
 
 void Sanitizer::on_subsystem_reset() {
-  const bool processing =
-      phase_ == SanitizePhase::restricted_processing || phase_ == SanitizePhase::unrestricted_processing;
+  const bool processing = phase_ == SanitizePhase::restricted_processing || phase_ == SanitizePhase::unrestricted_processing;
   if (!request_.verify || !(processing || verifying())) return;
   if (subsystem_.departs(departure::sanitize_verification_kept)) return;
   cancelled_ = true;
@@ -107,25 +105,19 @@ void Sanitizer::exit_failure_mode() {
 void Sanitizer::complete() {
   const SanitizeOptions& options = subsystem_.options().sanitize;
   const bool deallocated = request_.no_deallocate && options.no_deallocate_inhibited;
-  state_ = fails_        ? SanitizeState::failed
-           : deallocated ? SanitizeState::completed_deallocated
-                         : SanitizeState::completed;
+  state_ = fails_ ? SanitizeState::failed : deallocated ? SanitizeState::completed_deallocated : SanitizeState::completed;
   failed_in_ = fails_ ? phase_ : SanitizePhase::idle;
-  phase_ = !fails_                 ? SanitizePhase::idle
-           : request_.unrestricted ? SanitizePhase::unrestricted_failure
-                                   : SanitizePhase::restricted_failure;
+  phase_ = !fails_ ? SanitizePhase::idle : request_.unrestricted ? SanitizePhase::unrestricted_failure : SanitizePhase::restricted_failure;
   failure_mode_ = fails_;
   if (!fails_) erased_ = true;
   const bool unexpected = state_ == SanitizeState::completed_deallocated;
   fails_ = false;
   Record<nvme::SanitizeEndEvent> event;
-  event.set(nvme::sanitize_end_event::sprog, nvme::kSanitizeNoProgress)
-      .set(nvme::sanitize_end_event::sstat, static_cast<unsigned>(state_));
+  event.set(nvme::sanitize_end_event::sprog, nvme::kSanitizeNoProgress).set(nvme::sanitize_end_event::sstat, static_cast<unsigned>(state_));
   subsystem_.persistent_log().add(nvme::PersistentEventType::sanitize_completion, event.bytes());
   subsystem_.trace_state("sanitize.end", "state " + std::to_string(static_cast<unsigned>(state_)));
   subsystem_.tell(Change::sanitize);
-  tell(unexpected ? nvme::event_info::command_set_sanitize_unexpected
-                  : nvme::event_info::command_set_sanitize_completed);
+  tell(unexpected ? nvme::event_info::command_set_sanitize_unexpected : nvme::event_info::command_set_sanitize_completed);
 }
 
 /// The controller that was told to begin tells its host; of an operation that came out of band nobody tells anything.
@@ -139,9 +131,8 @@ void Sanitizer::tell(std::uint8_t event_info) const {
 
 std::uint16_t Sanitizer::progress() const {
   if (!running() || verifying()) return nvme::kSanitizeNoProgress;
-  const Duration time = phase_ == SanitizePhase::post_verification_deallocation
-                            ? subsystem_.options().sanitize.deallocate_time
-                            : pass_time() * request_.passes;
+  const Duration time = phase_ == SanitizePhase::post_verification_deallocation ? subsystem_.options().sanitize.deallocate_time
+                                                                                : pass_time() * request_.passes;
   const std::int64_t whole = std::max<std::int64_t>(time.count_ms(), 1);
   const std::int64_t done = elapsed().count_ms() * 0x10000 / whole;
   return static_cast<std::uint16_t>(std::min<std::int64_t>(done, nvme::kSanitizeNoProgress - 1));

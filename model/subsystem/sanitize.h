@@ -16,10 +16,10 @@ class Subsystem;
 
 struct SanitizeRequest {
   nvme::SanitizeAction action = nvme::SanitizeAction::block_erase;
-  bool unrestricted = false;    ///< AUSE
-  bool no_deallocate = false;   ///< NDAS
-  bool verify = false;          ///< EMVS
-  bool of_host = true;          ///< by a controller's admin queue, which is told of the end
+  bool unrestricted = false;   ///< AUSE
+  bool no_deallocate = false;  ///< NDAS
+  bool verify = false;         ///< EMVS
+  bool of_host = true;         ///< by a controller's admin queue, which is told of the end
   unsigned passes = 1;
   std::uint32_t cdw10 = 0;
   std::uint32_t cdw11 = 0;

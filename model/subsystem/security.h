@@ -17,15 +17,11 @@ inline constexpr std::uint16_t kMailboxes = 16;
 
 class SecurityResponder {
  public:
-  static bool supports(std::uint8_t protocol) {
-    return protocol == kSecurityInformation || protocol == kSecurityMailbox;
-  }
+  static bool supports(std::uint8_t protocol) { return protocol == kSecurityInformation || protocol == kSecurityMailbox; }
   /// What Security Receive gets; nothing where the protocol does not know `specific`.
   std::optional<Bytes> receive(std::uint8_t protocol, std::uint16_t specific) const;
   /// Whether Security Send may say it, and saying it.
-  static bool takes(std::uint8_t protocol, std::uint16_t specific) {
-    return protocol == kSecurityMailbox && specific < kMailboxes;
-  }
+  static bool takes(std::uint8_t protocol, std::uint16_t specific) { return protocol == kSecurityMailbox && specific < kMailboxes; }
   void send(std::uint16_t specific, ByteView data) { mailboxes_[specific].assign(data.begin(), data.end()); }
 
  private:

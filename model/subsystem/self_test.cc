@@ -107,8 +107,7 @@ Bytes SelfTests::log() const {
     auto entry = edit_element<nvme::SelfTestResult>(log.mutable_bytes(), sl::results, i);
     if (i < results.size()) {
       std::copy(results[i].bytes().begin(), results[i].bytes().end(),
-                log.mutable_bytes().begin() +
-                    static_cast<std::ptrdiff_t>(sl::results.offset + i * results[i].bytes().size()));
+                log.mutable_bytes().begin() + static_cast<std::ptrdiff_t>(sl::results.offset + i * results[i].bytes().size()));
     } else if (!departs(departure::self_test_unused)) {
       entry.set(nvme::self_test_result::result, static_cast<unsigned>(SelfTestOutcome::unused));
     }

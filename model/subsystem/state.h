@@ -28,14 +28,12 @@ enum class ControllerEvent : std::uint8_t {
 };
 
 constexpr std::string_view name_of(ControllerState state) {
-  constexpr std::string_view kNames[] = {"disabled",      "enabling",  "ready", "resetting",
-                                         "shutting down", "shut down", "failed"};
+  constexpr std::string_view kNames[] = {"disabled", "enabling", "ready", "resetting", "shutting down", "shut down", "failed"};
   return kNames[static_cast<std::size_t>(state)];
 }
 
 constexpr std::string_view name_of(ControllerEvent event) {
-  constexpr std::string_view kNames[] = {"enable",   "enabled",       "reset", "reset done",
-                                         "shutdown", "shutdown done", "fail"};
+  constexpr std::string_view kNames[] = {"enable", "enabled", "reset", "reset done", "shutdown", "shutdown done", "fail"};
   return kNames[static_cast<std::size_t>(event)];
 }
 
@@ -51,27 +49,20 @@ constexpr std::uint8_t any_of_states(States... states) {
 }
 
 inline constexpr ControllerTransition kControllerTransitions[] = {
-    {ControllerEvent::enable,
-     any_of_states(ControllerState::disabled, ControllerState::shut_down),
-     ControllerState::enabling},
+    {ControllerEvent::enable, any_of_states(ControllerState::disabled, ControllerState::shut_down), ControllerState::enabling},
     {ControllerEvent::enabled, any_of_states(ControllerState::enabling), ControllerState::ready},
     {ControllerEvent::reset,
-     any_of_states(ControllerState::enabling, ControllerState::ready,
-                   ControllerState::shutting_down, ControllerState::shut_down,
+     any_of_states(ControllerState::enabling, ControllerState::ready, ControllerState::shutting_down, ControllerState::shut_down,
                    ControllerState::failed),
      ControllerState::resetting},
-    {ControllerEvent::reset_done, any_of_states(ControllerState::resetting),
-     ControllerState::disabled},
+    {ControllerEvent::reset_done, any_of_states(ControllerState::resetting), ControllerState::disabled},
     {ControllerEvent::shutdown,
-     any_of_states(ControllerState::disabled, ControllerState::enabling, ControllerState::ready,
-                   ControllerState::failed),
+     any_of_states(ControllerState::disabled, ControllerState::enabling, ControllerState::ready, ControllerState::failed),
      ControllerState::shutting_down},
-    {ControllerEvent::shutdown_done, any_of_states(ControllerState::shutting_down),
-     ControllerState::shut_down},
+    {ControllerEvent::shutdown_done, any_of_states(ControllerState::shutting_down), ControllerState::shut_down},
     {ControllerEvent::fail,
-     any_of_states(ControllerState::disabled, ControllerState::enabling, ControllerState::ready,
-                   ControllerState::resetting, ControllerState::shutting_down,
-                   ControllerState::shut_down),
+     any_of_states(ControllerState::disabled, ControllerState::enabling, ControllerState::ready, ControllerState::resetting,
+                   ControllerState::shutting_down, ControllerState::shut_down),
      ControllerState::failed},
 };
 

@@ -31,8 +31,7 @@ Subsystem::Subsystem(World& world, SubsystemOptions options, SubsystemHooks* hoo
   }
 }
 
-Subsystem::Subsystem(World& world, SubsystemOptions options, SubsystemHooks* hooks,
-                     DiscoveryService& discovery)
+Subsystem::Subsystem(World& world, SubsystemOptions options, SubsystemHooks* hooks, DiscoveryService& discovery)
     : Subsystem(world, std::move(options), hooks) {
   discovery_ = &discovery;
 }
@@ -61,8 +60,7 @@ void Subsystem::set_ana_state(std::uint32_t group, nvme::AnaState state, std::ui
   if (!departs(departure::ana_count_stays)) ++ana_changes_;
   entry.changes = departs(departure::ana_group_count_stays) ? 1 : ana_changes_;
   ana_latest_ = group;
-  trace_state("ana.state", "group " + std::to_string(group) + ": " +
-                               std::string(nvme::name_of(state)));
+  trace_state("ana.state", "group " + std::to_string(group) + ": " + std::string(nvme::name_of(state)));
   for (const auto& [id, controller] : controllers_) {
     const Port* const port = controller->port();
     if (port != nullptr && (portid == 0 || port->options().portid == portid)) {
@@ -97,8 +95,7 @@ void Subsystem::set_temperature(std::uint16_t kelvins) {
   if (passed > thermal_excursion_) {
     const unsigned threshold = passed == 2 ? kCriticalTemperature : kWarningTemperature;
     Record<nvme::ThermalEvent> event;
-    event.set(nvme::thermal_event::over, std::min(temperature_ - threshold, 255u))
-        .set(nvme::thermal_event::threshold, passed);
+    event.set(nvme::thermal_event::over, std::min(temperature_ - threshold, 255u)).set(nvme::thermal_event::threshold, passed);
     persistent_log_.add(nvme::PersistentEventType::thermal_excursion, event.bytes());
   }
   thermal_excursion_ = passed;
@@ -127,8 +124,7 @@ std::uint64_t Subsystem::power_on_hours() const {
 
 bool Subsystem::host_allowed(std::string_view hostnqn) const {
   return options_.allow_any_host ||
-         std::find(options_.allowed_hosts.begin(), options_.allowed_hosts.end(), hostnqn) !=
-             options_.allowed_hosts.end();
+         std::find(options_.allowed_hosts.begin(), options_.allowed_hosts.end(), hostnqn) != options_.allowed_hosts.end();
 }
 
 void Subsystem::allow_any_host(bool on) {
@@ -146,8 +142,7 @@ void Subsystem::disallow_host(std::string_view hostnqn) {
   std::erase(options_.allowed_hosts, hostnqn);
   std::vector<Controller*> losers;
   for (const auto& [id, controller] : controllers_) {
-    if (controller->in_association() && controller->host().hostnqn == hostnqn &&
-        !host_allowed(hostnqn)) {
+    if (controller->in_association() && controller->host().hostnqn == hostnqn && !host_allowed(hostnqn)) {
       losers.push_back(controller.get());
     }
   }
@@ -168,11 +163,8 @@ Controller* Subsystem::make_controller() {
   if (alive >= options_.controllers_max) return nullptr;
   if (controllers_.size() >= fabrics::kFirstReservedController - 1u) return nullptr;
   // Identifiers go round, so that one just given up is not soon given out again.
-  while (controllers_.contains(next_cntlid_) || next_cntlid_ == 0 ||
-         next_cntlid_ >= fabrics::kFirstReservedController) {
-    next_cntlid_ = next_cntlid_ >= fabrics::kFirstReservedController
-                       ? std::uint16_t{1}
-                       : static_cast<std::uint16_t>(next_cntlid_ + 1);
+  while (controllers_.contains(next_cntlid_) || next_cntlid_ == 0 || next_cntlid_ >= fabrics::kFirstReservedController) {
+    next_cntlid_ = next_cntlid_ >= fabrics::kFirstReservedController ? std::uint16_t{1} : static_cast<std::uint16_t>(next_cntlid_ + 1);
   }
   const std::uint16_t cntlid = next_cntlid_++;
   auto& slot = controllers_[cntlid];
@@ -262,9 +254,7 @@ void Subsystem::power_cycle() {
   }
 }
 
-void Subsystem::reset_subsystem_later() {
-  world_.loop().schedule_after(reset_timer_, kResetNotice);
-}
+void Subsystem::reset_subsystem_later() { world_.loop().schedule_after(reset_timer_, kResetNotice); }
 
 void Subsystem::reap_later() {
   if (options_.controllers == ControllerModel::static_controllers) return;

@@ -34,8 +34,7 @@ class Subsystem {
  public:
   Subsystem(World& world, SubsystemOptions options, SubsystemHooks* hooks = nullptr);
   /// The subsystem of a discovery service: no namespaces, no I/O queues.
-  Subsystem(World& world, SubsystemOptions options, SubsystemHooks* hooks,
-            DiscoveryService& discovery);
+  Subsystem(World& world, SubsystemOptions options, SubsystemHooks* hooks, DiscoveryService& discovery);
   ~Subsystem();
   Subsystem(const Subsystem&) = delete;
   Subsystem& operator=(const Subsystem&) = delete;
@@ -49,9 +48,7 @@ class Subsystem {
   auth::NonceSource& nonces() { return *nonces_; }
   /// The service whose subsystem this is, or nullptr.
   DiscoveryService* discovery() { return discovery_; }
-  bool has_version(unsigned major, unsigned minor) const {
-    return options_.version >= fabrics::version(major, minor, 0);
-  }
+  bool has_version(unsigned major, unsigned minor) const { return options_.version >= fabrics::version(major, minor, 0); }
 
   // ---- namespaces ----
 
@@ -65,9 +62,7 @@ class Subsystem {
   /// The first so many of kBlockFormats can be had.
   std::size_t block_formats() const;
   /// By ascending NSID.
-  const std::map<std::uint32_t, std::unique_ptr<Namespace>>& namespaces() const {
-    return namespaces_;
-  }
+  const std::map<std::uint32_t, std::unique_ptr<Namespace>>& namespaces() const { return namespaces_; }
   /// Controllers that see the namespace are told.
   void namespace_changed(std::uint32_t nsid);
   /// Attaches a namespace to a controller or takes it away; its host is told.
@@ -160,9 +155,7 @@ class Subsystem {
 
   // ---- controllers ----
 
-  const std::map<std::uint16_t, std::unique_ptr<Controller>>& controllers() const {
-    return controllers_;
-  }
+  const std::map<std::uint16_t, std::unique_ptr<Controller>>& controllers() const { return controllers_; }
   Controller* find_controller(std::uint16_t cntlid);
   /// Dynamic model: a controller with a new identifier, or nullptr when there is none left.
   Controller* make_controller();

@@ -14,21 +14,19 @@ Result<Namespace*> Subsystem::add_namespace(NamespaceOptions options) {
   }
   const std::uint32_t nsid = options.nsid;
   if (nsid > options_.namespaces_max) {
-    return Failure{Problem{"namespace " + std::to_string(nsid) + " is beyond the limit of " +
-                           std::to_string(options_.namespaces_max)}};
+    return Failure{Problem{"namespace " + std::to_string(nsid) + " is beyond the limit of " + std::to_string(options_.namespaces_max)}};
   }
   if (namespaces_.contains(nsid)) {
     return Failure{Problem{"namespace " + std::to_string(nsid) + " is there already"}};
   }
   if (options.ana_group == 0 || options.ana_group > options_.ana_groups_max) {
-    return Failure{Problem{"ANA group " + std::to_string(options.ana_group) +
-                           " of namespace " + std::to_string(nsid) + " does not exist"}};
+    return Failure{Problem{"ANA group " + std::to_string(options.ana_group) + " of namespace " + std::to_string(nsid) + " does not exist"}};
   }
   if (options_.endurance.supported()) {
     if (options.endurance_group == 0) options.endurance_group = endurance_.first_group();
     if (!endurance_.has(options.endurance_group)) {
-      return Failure{Problem{"endurance group " + std::to_string(options.endurance_group) + " of namespace " +
-                             std::to_string(nsid) + " does not exist"}};
+      return Failure{Problem{"endurance group " + std::to_string(options.endurance_group) + " of namespace " + std::to_string(nsid) +
+                             " does not exist"}};
     }
     if (options.nvm_set == 0) options.nvm_set = endurance_.first_set_of(options.endurance_group);
   }

@@ -7,9 +7,7 @@
 namespace fb::subsystem {
 
 Target::Target(World& world, SubsystemHooks* hooks, DiscoveryOptions discovery)
-    : world_(world),
-      hooks_(hooks != nullptr ? hooks : &no_hooks()),
-      discovery_(world, std::move(discovery), hooks_) {}
+    : world_(world), hooks_(hooks != nullptr ? hooks : &no_hooks()), discovery_(world, std::move(discovery), hooks_) {}
 
 Target::~Target() {
   // Queues belong to the ports and know the controllers: they go first.
@@ -77,8 +75,7 @@ void Target::set_listener(std::uint16_t portid, const transport::ControllerFabri
   Port& at = port(portid);
   const Endpoint local = fabric.local();
   at.set_facts(fabric.facts());
-  at.set_address(to_string(local.address), std::to_string(local.port),
-                 local.address.is_v4() ? AddressFamily::ipv4 : AddressFamily::ipv6);
+  at.set_address(to_string(local.address), std::to_string(local.port), local.address.is_v4() ? AddressFamily::ipv4 : AddressFamily::ipv6);
   discovery_.changed();
 }
 

@@ -13,14 +13,11 @@ namespace tm = nvme::telemetry;
 void Telemetry::fill(Capture& capture, std::string_view reason) const {
   const std::size_t count = subsystem_.options().telemetry.area_3_end;
   if (!subsystem_.departs(departure::telemetry_generation)) ++capture.generation;
-  capture.reason.assign(reason.begin(), reason.begin() + static_cast<std::ptrdiff_t>(
-                                                             std::min(reason.size(), tm::reason.size)));
+  capture.reason.assign(reason.begin(), reason.begin() + static_cast<std::ptrdiff_t>(std::min(reason.size(), tm::reason.size)));
   capture.blocks.assign(count * nvme::kTelemetryBlock, 0);
-  const std::string state = "capture " + std::to_string(capture.generation) + " at " +
-                            std::to_string(subsystem_.world().now().count_ns()) + " ns, " +
-                            std::to_string(subsystem_.temperature()) + " K, " +
-                            std::to_string(subsystem_.namespaces().size()) + " namespaces, " +
-                            std::to_string(subsystem_.controllers().size()) + " controllers";
+  const std::string state = "capture " + std::to_string(capture.generation) + " at " + std::to_string(subsystem_.world().now().count_ns()) +
+                            " ns, " + std::to_string(subsystem_.temperature()) + " K, " + std::to_string(subsystem_.namespaces().size()) +
+                            " namespaces, " + std::to_string(subsystem_.controllers().size()) + " controllers";
   for (std::size_t block = 0; block < count; ++block) {
     const std::string line = "block " + std::to_string(block + 1) + ", " + state + "\n";
     std::copy_n(line.begin(), std::min(line.size(), nvme::kTelemetryBlock),
@@ -31,8 +28,7 @@ void Telemetry::fill(Capture& capture, std::string_view reason) const {
 void Telemetry::capture_for_host() {
   fill(host_, "asked for by a host");
   const Bytes log = host_log();
-  subsystem_.persistent_log().add(nvme::PersistentEventType::telemetry_created,
-                                  ByteView{log}.first(nvme::TelemetryHeader::size));
+  subsystem_.persistent_log().add(nvme::PersistentEventType::telemetry_created, ByteView{log}.first(nvme::TelemetryHeader::size));
 }
 
 void Telemetry::capture_by_controller(std::string_view reason) {
@@ -68,8 +64,6 @@ Bytes Telemetry::log(const Capture& capture, std::uint8_t lid) const {
 
 Bytes Telemetry::host_log() const { return log(host_, static_cast<std::uint8_t>(nvme::LogPage::telemetry_host)); }
 
-Bytes Telemetry::controller_log() const {
-  return log(controller_, static_cast<std::uint8_t>(nvme::LogPage::telemetry_controller));
-}
+Bytes Telemetry::controller_log() const { return log(controller_, static_cast<std::uint8_t>(nvme::LogPage::telemetry_controller)); }
 
 }  // namespace fb::subsystem

@@ -21,8 +21,7 @@ struct Pending {
 
 class WriteCache final : public BlockStore {
  public:
-  WriteCache(std::unique_ptr<BlockStore> medium, const WriteCacheLimits& limits)
-      : medium_(std::move(medium)), limits_(limits) {}
+  WriteCache(std::unique_ptr<BlockStore> medium, const WriteCacheLimits& limits) : medium_(std::move(medium)), limits_(limits) {}
 
   std::uint64_t bytes() const override { return medium_->bytes(); }
   std::uint64_t bytes_held() const override { return std::min(bytes(), medium_->bytes_held() + bytes_pending_); }
@@ -67,8 +66,7 @@ class WriteCache final : public BlockStore {
     std::vector<bool> chosen(pending_.size());
     for (std::size_t i = pending_.size(); i-- > 0;) {
       const Pending& one = pending_[i];
-      chosen[i] = std::any_of(ranges.begin(), ranges.end(),
-                              [&](const auto& range) { return one.overlaps(range.first, range.second); });
+      chosen[i] = std::any_of(ranges.begin(), ranges.end(), [&](const auto& range) { return one.overlaps(range.first, range.second); });
       if (chosen[i]) ranges.emplace_back(one.offset, one.end());
     }
     std::deque<Pending> rest;

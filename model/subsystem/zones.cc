@@ -19,21 +19,17 @@ struct ActionRow {
   const char* single;  ///< c change, n none, r refused
   const char* all;     ///< x taken
 };
-constexpr ZoneState kStates[] = {ZoneState::empty,  ZoneState::implicitly_opened, ZoneState::explicitly_opened,
-                                 ZoneState::closed, ZoneState::full,              ZoneState::read_only,
-                                 ZoneState::offline};
+constexpr ZoneState kStates[] = {
+    ZoneState::empty,  ZoneState::implicitly_opened, ZoneState::explicitly_opened, ZoneState::closed, ZoneState::full, ZoneState::read_only,
+    ZoneState::offline};
 constexpr ActionRow kActions[] = {
-    {Action::close, "rccnrrr", ".xx...."},
-    {Action::finish, "ccccnrr", ".xxx..."},
-    {Action::open, "ccncrrr", "...x..."},
-    {Action::reset, "nccccrr", ".xxxx.."},
-    {Action::offline, "rrrrrcn", ".....x."},
-    {Action::set_descriptor_extension, "crrrrrr", "......."},
+    {Action::close, "rccnrrr", ".xx...."},   {Action::finish, "ccccnrr", ".xxx..."},
+    {Action::open, "ccncrrr", "...x..."},    {Action::reset, "nccccrr", ".xxxx.."},
+    {Action::offline, "rrrrrcn", ".....x."}, {Action::set_descriptor_extension, "crrrrrr", "......."},
 };
 
 const ActionRow* row_of(Action action) {
-  const auto* found = std::find_if(std::begin(kActions), std::end(kActions),
-                                   [&](const ActionRow& row) { return row.action == action; });
+  const auto* found = std::find_if(std::begin(kActions), std::end(kActions), [&](const ActionRow& row) { return row.action == action; });
   return found == std::end(kActions) ? nullptr : found;
 }
 std::size_t column_of(ZoneState state) {

@@ -22,16 +22,13 @@ std::string identity_hint(std::string_view error, int identity_version) {
 /// Connects with the key of two names.
 class TlsSide::Named final : public net::StreamHost {
  public:
-  Named(TlsSide& side, std::string hostnqn, std::string subnqn)
-      : side_(side), hostnqn_(std::move(hostnqn)), subnqn_(std::move(subnqn)) {}
-  Result<std::unique_ptr<net::Stream>> connect(const Endpoint& local, const Endpoint& to,
-                                               net::StreamHandler& handler) override {
+  Named(TlsSide& side, std::string hostnqn, std::string subnqn) : side_(side), hostnqn_(std::move(hostnqn)), subnqn_(std::move(subnqn)) {}
+  Result<std::unique_ptr<net::Stream>> connect(const Endpoint& local, const Endpoint& to, net::StreamHandler& handler) override {
     auto streams = side_.streams_for(hostnqn_, subnqn_);
     if (!streams) return Failure{streams.error()};
     return streams.value()->connect(local, to, handler);
   }
-  Result<std::unique_ptr<net::StreamListener>> listen(const Endpoint& local,
-                                                      net::StreamAcceptor& acceptor) override {
+  Result<std::unique_ptr<net::StreamListener>> listen(const Endpoint& local, net::StreamAcceptor& acceptor) override {
     return side_.listening().listen(local, acceptor);
   }
 
@@ -55,9 +52,7 @@ TlsSide::TlsSide(World& world, net::StreamHost& inner, auth::PskStore& store, co
 
 TlsSide::~TlsSide() = default;
 
-bool TlsSide::departs(std::string_view point) const {
-  return options_.departs && options_.departs(std::string("tcp.tls.").append(point));
-}
+bool TlsSide::departs(std::string_view point) const { return options_.departs && options_.departs(std::string("tcp.tls.").append(point)); }
 
 tls::TlsStreamHost& TlsSide::tls() { return either_ != nullptr ? either_->tls() : *strict_; }
 

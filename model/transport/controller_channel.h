@@ -95,9 +95,9 @@ class ControllerChannel {
 
 /// Whether a listener takes connections that are not secured by the transport.
 enum class ChannelSecurity : std::uint8_t {
-  none,      ///< all of them are not
-  offered,   ///< both kinds
-  required   ///< none that is not
+  none,     ///< all of them are not
+  offered,  ///< both kinds
+  required  ///< none that is not
 };
 
 /// Limits of the transport that a subsystem announces in Identify.
@@ -134,8 +134,8 @@ struct ControllerFabricOptions {
   std::uint16_t io_queues_max = 64;
   std::uint32_t in_capsule_bytes = 4096;
   std::uint32_t transfer_bytes_max = 1u << 20;  ///< MDTS in bytes; sizes staging memory
-  std::uint8_t msdbd = 16;               ///< descriptors of an SGL in a capsule, at most 16
-  std::uint32_t connections_max = 4096;  ///< more are refused for want of resources
+  std::uint8_t msdbd = 16;                      ///< descriptors of an SGL in a capsule, at most 16
+  std::uint32_t connections_max = 4096;         ///< more are refused for want of resources
   /// Receive buffers of all I/O queues together. Where queues of their own would take more, the
   /// queues of the listener share one pool of this size, and a burst beyond it meets RNR.
   std::size_t receive_memory_max = 64u << 20;

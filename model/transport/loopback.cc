@@ -47,12 +47,19 @@ using ListenerState = LoopbackFabric::Shared::ListenerState;
 /// Something that travels. A queue of these is what a direction of a connection consists of.
 struct Message {
   enum class Kind : std::uint8_t {
-    request, capsule, pulled, disconnect,                  // to the controller
-    accepted, rejected, unreachable, response, disconnected,  // to the host
-    broken,                                                // either way
+    request,
+    capsule,
+    pulled,
+    disconnect,  // to the controller
+    accepted,
+    rejected,
+    unreachable,
+    response,
+    disconnected,  // to the host
+    broken,        // either way
   } kind = Kind::broken;
-  std::uint16_t value = 0;     ///< pulled: slot; rejected: CM reason; accepted: CRQSIZE
-  std::uint64_t epoch = 0;     ///< pulled: which use of the slot
+  std::uint16_t value = 0;  ///< pulled: slot; rejected: CM reason; accepted: CRQSIZE
+  std::uint64_t epoch = 0;  ///< pulled: which use of the slot
   ResponseFacts facts;
   Bytes data;
   const char* why = "";
@@ -116,8 +123,7 @@ class Wire final : public std::enable_shared_from_this<Wire> {
 
 class LoopbackHostChannel final : public HostChannel {
  public:
-  LoopbackHostChannel(std::shared_ptr<Shared> shared, HostChannelHandler& handler)
-      : shared_(std::move(shared)), handler_(handler) {}
+  LoopbackHostChannel(std::shared_ptr<Shared> shared, HostChannelHandler& handler) : shared_(std::move(shared)), handler_(handler) {}
   ~LoopbackHostChannel() override { hang_up(); }
 
   void connect(const Endpoint& to, const ChannelOptions& options) override {
@@ -137,8 +143,7 @@ class LoopbackHostChannel final : public HostChannel {
     const MutableBytes data = transfer.data;
     BENCH_ASSERT(data.size() <= nvme::SglDescriptor::kKeyedLengthMax, "a keyed length has 24 bits");
     const bool in_capsule = !transfer.keep_dptr && transfer.allow_in_capsule && !data.empty() &&
-                            transfer.direction == Direction::to_controller &&
-                            data.size() <= options_.in_capsule_bytes;
+                            transfer.direction == Direction::to_controller && data.size() <= options_.in_capsule_bytes;
     if (!in_capsule && !data.empty() && slots_[slot].key == 0) {
       register_slot(slot, data, transfer.direction);
     }
@@ -147,12 +152,9 @@ class LoopbackHostChannel final : public HostChannel {
     if (!transfer.keep_dptr) {
       const Slot& s = slots_[slot];
       const auto length = static_cast<std::uint32_t>(data.size());
-      write_sgl(sqe, in_capsule ? nvme::SglDescriptor::in_capsule(0, length).bytes()
-                     : data.empty()
-                         ? nvme::SglDescriptor::keyed(0, 0, 0).bytes()
-                         : nvme::SglDescriptor::keyed(s.address, length, s.key,
-                                                      options_.remote_invalidate)
-                               .bytes());
+      write_sgl(sqe, in_capsule     ? nvme::SglDescriptor::in_capsule(0, length).bytes()
+                     : data.empty() ? nvme::SglDescriptor::keyed(0, 0, 0).bytes()
+                                    : nvme::SglDescriptor::keyed(s.address, length, s.key, options_.remote_invalidate).bytes());
     }
     message.data.reserve(sqe.size() + (in_capsule ? data.size() : 0));
     message.data.assign(sqe.begin(), sqe.end());
@@ -296,8 +298,7 @@ class LoopbackControllerChannel final : public ControllerChannel {
     const ControllerFabricOptions& options = wire_->listener->options;
     if (bytes > options.transfer_bytes_max) return nvme::sc::invalid_field;
     const SglLimits limits{request_.qid == 0 ? 0 : options.in_capsule_bytes, options.msdbd};
-    const nvme::Status status =
-        read_sgl(command.sqe, command.in_capsule, limits, bytes, hooks(), command.plan);
+    const nvme::Status status = read_sgl(command.sqe, command.in_capsule, limits, bytes, hooks(), command.plan);
     command.data = {};
     if (!status.ok()) return status;
     command.staging.resize(bytes);
@@ -461,8 +462,7 @@ class LoopbackControllerChannel final : public ControllerChannel {
   std::vector<Command*> free_;
 };
 
-MutableBytes Wire::host_memory(const KeyedSegment& segment, std::size_t bytes,
-                               Direction direction) {
+MutableBytes Wire::host_memory(const KeyedSegment& segment, std::size_t bytes, Direction direction) {
   return host == nullptr ? MutableBytes{} : host->memory(segment, bytes, direction);
 }
 
@@ -513,16 +513,15 @@ void Wire::open(const Message& request) {
   Message answer;
   const auto found = shared->listeners.find(to);
   if (found == shared->listeners.end()) {
-    const bool alive = std::any_of(shared->listeners.begin(), shared->listeners.end(),
-                                   [&](const auto& l) { return l.first.address == to.address; });
+    const bool alive =
+        std::any_of(shared->listeners.begin(), shared->listeners.end(), [&](const auto& l) { return l.first.address == to.address; });
     answer.kind = alive ? Message::Kind::rejected : Message::Kind::unreachable;
     answer.value = rdma::reject_reason::invalid_service_id;
     return send_to_host(std::move(answer));
   }
   ListenerState& state = *found->second;
   if (state.hooks != nullptr) state.hooks->private_data_in("req", request.data);
-  const auto refusal = check_queue_request(request.data, 128, state.options, state.connections,
-                                           state.hooks);
+  const auto refusal = check_queue_request(request.data, 128, state.options, state.connections, state.hooks);
   if (refusal) {
     answer.kind = Message::Kind::rejected;
     answer.value = rdma::reject_reason::consumer_defined;
@@ -544,8 +543,7 @@ void Wire::open(const Message& request) {
 /// A listener; its connections may live on.
 class LoopbackController final : public ControllerFabric {
  public:
-  LoopbackController(std::shared_ptr<Shared> shared, const Endpoint& at,
-                     std::shared_ptr<ListenerState> state)
+  LoopbackController(std::shared_ptr<Shared> shared, const Endpoint& at, std::shared_ptr<ListenerState> state)
       : shared_(std::move(shared)), at_(at), state_(std::move(state)) {
     shared_->listeners.emplace(at_, state_);
   }
@@ -561,21 +559,17 @@ class LoopbackController final : public ControllerFabric {
 
 }  // namespace
 
-LoopbackFabric::LoopbackFabric(World& world, ControllerFabricOptions options,
-                               TransportHooks* host_hooks)
+LoopbackFabric::LoopbackFabric(World& world, ControllerFabricOptions options, TransportHooks* host_hooks)
     : shared_(new Shared{world, options, host_hooks, {}}) {}
 
 LoopbackFabric::~LoopbackFabric() = default;
 
-Result<std::unique_ptr<ControllerFabric>> LoopbackFabric::listen(const Endpoint& at,
-                                                                 ControllerAcceptor& acceptor,
-                                                                 TransportHooks* hooks) {
+Result<std::unique_ptr<ControllerFabric>> LoopbackFabric::listen(const Endpoint& at, ControllerAcceptor& acceptor, TransportHooks* hooks) {
   return listen(at, acceptor, shared_->options, hooks);
 }
 
-Result<std::unique_ptr<ControllerFabric>> LoopbackFabric::listen(
-    const Endpoint& at, ControllerAcceptor& acceptor, const ControllerFabricOptions& options,
-    TransportHooks* hooks) {
+Result<std::unique_ptr<ControllerFabric>> LoopbackFabric::listen(const Endpoint& at, ControllerAcceptor& acceptor,
+                                                                 const ControllerFabricOptions& options, TransportHooks* hooks) {
   Endpoint where = at;
   if (where.port == 0) where.port = options.port;
   if (shared_->listeners.contains(where)) {
@@ -585,8 +579,7 @@ Result<std::unique_ptr<ControllerFabric>> LoopbackFabric::listen(
   state->acceptor = &acceptor;
   state->options = options;
   state->hooks = hooks;
-  return std::unique_ptr<ControllerFabric>(
-      std::make_unique<LoopbackController>(shared_, where, std::move(state)));
+  return std::unique_ptr<ControllerFabric>(std::make_unique<LoopbackController>(shared_, where, std::move(state)));
 }
 
 std::unique_ptr<HostChannel> LoopbackFabric::make_channel(HostChannelHandler& handler) {

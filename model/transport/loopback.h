@@ -16,16 +16,13 @@ namespace fb::transport {
 class LoopbackFabric final : public HostFabric {
  public:
   /// `host_hooks` are those of the host side. Channels and listeners must be gone before the fabric.
-  explicit LoopbackFabric(World& world, ControllerFabricOptions options = {},
-                          TransportHooks* host_hooks = nullptr);
+  explicit LoopbackFabric(World& world, ControllerFabricOptions options = {}, TransportHooks* host_hooks = nullptr);
   ~LoopbackFabric() override;
 
   /// Listens at an address that need not exist anywhere else. Fails when it is taken.
-  Result<std::unique_ptr<ControllerFabric>> listen(const Endpoint& at, ControllerAcceptor& acceptor,
-                                                   TransportHooks* hooks = nullptr);
+  Result<std::unique_ptr<ControllerFabric>> listen(const Endpoint& at, ControllerAcceptor& acceptor, TransportHooks* hooks = nullptr);
   /// The same with bounds of its own. A port of 0 in `at` takes that of the options.
-  Result<std::unique_ptr<ControllerFabric>> listen(const Endpoint& at, ControllerAcceptor& acceptor,
-                                                   const ControllerFabricOptions& options,
+  Result<std::unique_ptr<ControllerFabric>> listen(const Endpoint& at, ControllerAcceptor& acceptor, const ControllerFabricOptions& options,
                                                    TransportHooks* hooks = nullptr);
 
   std::unique_ptr<HostChannel> make_channel(HostChannelHandler& handler) override;

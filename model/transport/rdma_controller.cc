@@ -14,11 +14,10 @@ constexpr std::size_t kBlockBuffers = 128;
 
 }  // namespace
 
-Result<std::unique_ptr<RdmaControllerFabric>> RdmaControllerFabric::start(
-    World& world, rdma::Device& device, const ControllerFabricOptions& options,
-    ControllerAcceptor& acceptor, TransportHooks* hooks) {
-  std::unique_ptr<RdmaControllerFabric> fabric(
-      new RdmaControllerFabric(world, device, options, acceptor, hooks));
+Result<std::unique_ptr<RdmaControllerFabric>> RdmaControllerFabric::start(World& world, rdma::Device& device,
+                                                                          const ControllerFabricOptions& options,
+                                                                          ControllerAcceptor& acceptor, TransportHooks* hooks) {
+  std::unique_ptr<RdmaControllerFabric> fabric(new RdmaControllerFabric(world, device, options, acceptor, hooks));
   auto listener = device.listen(options.port, *fabric);
   if (!listener.ok()) return Failure{listener.error()};
   fabric->listener_ = std::move(listener).value();
@@ -26,8 +25,7 @@ Result<std::unique_ptr<RdmaControllerFabric>> RdmaControllerFabric::start(
   return fabric;
 }
 
-RdmaControllerFabric::RdmaControllerFabric(World& world, rdma::Device& device,
-                                           const ControllerFabricOptions& options,
+RdmaControllerFabric::RdmaControllerFabric(World& world, rdma::Device& device, const ControllerFabricOptions& options,
                                            ControllerAcceptor& acceptor, TransportHooks* hooks)
     : world_(world),
       device_(device),
@@ -36,11 +34,9 @@ RdmaControllerFabric::RdmaControllerFabric(World& world, rdma::Device& device,
       hooks_(hooks),
       limits_(device.limits()),
       domain_(device.allocate_protection_domain()),
-      pool_(std::make_unique<RegisteredPool>(
-          *domain_, std::max<std::size_t>(options.transfer_bytes_max, capsule_bytes()) + 64)),
+      pool_(std::make_unique<RegisteredPool>(*domain_, std::max<std::size_t>(options.transfer_bytes_max, capsule_bytes()) + 64)),
       graveyard_(world) {
-  options_.msdbd = static_cast<std::uint8_t>(
-      std::clamp<std::size_t>(options.msdbd, 1, kSegmentsMax));
+  options_.msdbd = static_cast<std::uint8_t>(std::clamp<std::size_t>(options.msdbd, 1, kSegmentsMax));
   const std::size_t own = std::size_t{options.io_queues_max} * options.io_entries_max * capsule_bytes();
   shares_ = own > options.receive_memory_max;
 }
@@ -48,8 +44,7 @@ RdmaControllerFabric::RdmaControllerFabric(World& world, rdma::Device& device,
 RdmaControllerFabric::~RdmaControllerFabric() = default;
 
 std::size_t RdmaControllerFabric::memory_held() const {
-  return pool_->bytes_held() + shared_total_ * capsule_bytes() +
-         contexts_.size() * sizeof(ResponseContext);
+  return pool_->bytes_held() + shared_total_ * capsule_bytes() + contexts_.size() * sizeof(ResponseContext);
 }
 
 // ---- connections ----
@@ -58,19 +53,15 @@ void RdmaControllerFabric::refuse(rdma::ConnectionRequest& request, const QueueR
   world_.trace().mark(refusal.check);
   const Bytes private_data = make_queue_reject(refusal.status, hooks_);
   const bool other_reason = departs(hooks_, "rdma.reject.reason");
-  request.reject(other_reason ? rdma::reject_reason::no_resources
-                              : rdma::reject_reason::consumer_defined,
-                 private_data);
+  request.reject(other_reason ? rdma::reject_reason::no_resources : rdma::reject_reason::consumer_defined, private_data);
 }
 
 void RdmaControllerFabric::on_connection_request(std::unique_ptr<rdma::ConnectionRequest> request) {
   const rdma::ConnectionFacts& facts = request->facts();
   if (hooks_ != nullptr) hooks_->private_data_in("req", facts.private_data);
-  const auto refusal = check_queue_request(facts.private_data, facts.responder_resources, options_,
-                                           connections_, hooks_);
+  const auto refusal = check_queue_request(facts.private_data, facts.responder_resources, options_, connections_, hooks_);
   if (refusal) return refuse(*request, *refusal);
-  auto channel = std::make_unique<RdmaControllerChannel>(
-      *this, read_queue_request(facts.private_data), facts);
+  auto channel = std::make_unique<RdmaControllerChannel>(*this, read_queue_request(facts.private_data), facts);
   if (!channel->open()) {
     return refuse(*request, {"rdma.reject.resources", fabrics::RdmaRejectStatus::no_resources});
   }
@@ -79,8 +70,7 @@ void RdmaControllerFabric::on_connection_request(std::unique_ptr<rdma::Connectio
 }
 
 void RdmaControllerFabric::adopt(RdmaControllerChannel& channel) {
-  const auto found = std::find_if(accepting_.begin(), accepting_.end(),
-                                  [&](const auto& c) { return c.get() == &channel; });
+  const auto found = std::find_if(accepting_.begin(), accepting_.end(), [&](const auto& c) { return c.get() == &channel; });
   BENCH_ASSERT(found != accepting_.end(), "an established channel was accepted before");
   std::unique_ptr<RdmaControllerChannel> owned = std::move(*found);
   accepting_.erase(found);
@@ -95,8 +85,7 @@ void RdmaControllerFabric::discard(RdmaControllerChannel& channel) {
 
 rdma::SharedReceiveQueue* RdmaControllerFabric::shared_queue() {
   if (shared_queue_ == nullptr) {
-    const std::size_t most = std::min<std::size_t>(options_.receive_memory_max / capsule_bytes(),
-                                                   limits_.max_queue_entries);
+    const std::size_t most = std::min<std::size_t>(options_.receive_memory_max / capsule_bytes(), limits_.max_queue_entries);
     const auto entries = static_cast<std::uint32_t>(std::max(most, kBlockBuffers));
     shared_queue_ = device_.create_shared_receive_queue(*domain_, entries, nullptr);
   }
@@ -106,10 +95,9 @@ rdma::SharedReceiveQueue* RdmaControllerFabric::shared_queue() {
 /// One buffer for each entry of each queue, up to the bound: beyond it the queues take turns.
 void RdmaControllerFabric::reserve_receives(std::uint32_t entries) {
   shared_wanted_ += entries;
-  const std::size_t most = std::max(
-      kBlockBuffers, std::min<std::size_t>(options_.receive_memory_max / capsule_bytes(),
-                                           limits_.max_queue_entries) /
-                         kBlockBuffers * kBlockBuffers);
+  const std::size_t most =
+      std::max(kBlockBuffers, std::min<std::size_t>(options_.receive_memory_max / capsule_bytes(), limits_.max_queue_entries) /
+                                  kBlockBuffers * kBlockBuffers);
   while (shared_total_ < std::min(shared_wanted_, most)) {
     shared_blocks_.push_back(make_block(*domain_, kBlockBuffers * capsule_bytes()));
     for (std::size_t i = 0; i < kBlockBuffers; ++i) {
@@ -120,13 +108,11 @@ void RdmaControllerFabric::reserve_receives(std::uint32_t entries) {
 
 rdma::Sge RdmaControllerFabric::shared_buffer(std::uint32_t index) const {
   const rdma::MemoryRegion& region = *shared_blocks_[index / kBlockBuffers].region;
-  return region.sge(index % kBlockBuffers * capsule_bytes(),
-                    static_cast<std::uint32_t>(capsule_bytes()));
+  return region.sge(index % kBlockBuffers * capsule_bytes(), static_cast<std::uint32_t>(capsule_bytes()));
 }
 
 std::uint8_t* RdmaControllerFabric::shared_memory(std::uint32_t index) const {
-  return shared_blocks_[index / kBlockBuffers].memory.get() +
-         index % kBlockBuffers * capsule_bytes();
+  return shared_blocks_[index / kBlockBuffers].memory.get() + index % kBlockBuffers * capsule_bytes();
 }
 
 void RdmaControllerFabric::post_shared(std::uint32_t index) {

@@ -41,10 +41,8 @@ struct ResponseContext {
 class RdmaControllerFabric final : public ControllerFabric, rdma::ListenHandler {
  public:
   /// Listens on the device's address and the port of the options. Fails when that is taken.
-  static Result<std::unique_ptr<RdmaControllerFabric>> start(World& world, rdma::Device& device,
-                                                             const ControllerFabricOptions& options,
-                                                             ControllerAcceptor& acceptor,
-                                                             TransportHooks* hooks = nullptr);
+  static Result<std::unique_ptr<RdmaControllerFabric>> start(World& world, rdma::Device& device, const ControllerFabricOptions& options,
+                                                             ControllerAcceptor& acceptor, TransportHooks* hooks = nullptr);
   ~RdmaControllerFabric() override;
 
   ControllerFabricFacts facts() const override { return rdma_fabric_facts(options_); }
@@ -63,8 +61,8 @@ class RdmaControllerFabric final : public ControllerFabric, rdma::ListenHandler 
   friend class RdmaControllerChannel;
   struct Grave;
 
-  RdmaControllerFabric(World& world, rdma::Device& device, const ControllerFabricOptions& options,
-                       ControllerAcceptor& acceptor, TransportHooks* hooks);
+  RdmaControllerFabric(World& world, rdma::Device& device, const ControllerFabricOptions& options, ControllerAcceptor& acceptor,
+                       TransportHooks* hooks);
   void on_connection_request(std::unique_ptr<rdma::ConnectionRequest> request) override;
   void refuse(rdma::ConnectionRequest& request, const QueueRefusal& refusal);
   /// The channel is established: it goes to the acceptor.

@@ -28,9 +28,7 @@ struct RdmaControllerFabric::Grave final : BuriedLink {
   bool drains = false;
 };
 
-RdmaControllerChannel::RdmaControllerChannel(RdmaControllerFabric& fabric,
-                                             const QueueRequest& request,
-                                             const rdma::ConnectionFacts& facts)
+RdmaControllerChannel::RdmaControllerChannel(RdmaControllerFabric& fabric, const QueueRequest& request, const rdma::ConnectionFacts& facts)
     : fabric_(fabric), request_(request), peer_(facts.peer) {
   const std::uint32_t most = std::min<std::uint32_t>(fabric.limits_.max_reads, 255);
   read_depth_ = std::clamp<std::uint32_t>(facts.responder_resources, 1, most);
@@ -77,8 +75,7 @@ bool RdmaControllerChannel::open() {
   LinkOptions options;
   // Every command may have a write and a response under way. A response with more pieces finds its
   // room or waits for its turn; the longest there is must fit.
-  options.send_entries = std::min(fabric_.limits_.max_queue_entries,
-                                  std::max(std::bit_ceil(request_.entries) * 2, kSendEntriesLeast));
+  options.send_entries = std::min(fabric_.limits_.max_queue_entries, std::max(std::bit_ceil(request_.entries) * 2, kSendEntriesLeast));
   options.receive_entries = request_.entries;
   shared_receives_ = !admin() && fabric_.shares_receives();
   if (shared_receives_) {
@@ -103,8 +100,7 @@ void RdmaControllerChannel::accept(rdma::ConnectionRequest& request) {
   rdma::ConnectionParameters parameters;
   parameters.private_data = private_data;
   // The host reads nothing from us.
-  parameters.responder_resources =
-      departs(hooks(), "rdma.accept.responder_resources") ? std::uint8_t{4} : std::uint8_t{0};
+  parameters.responder_resources = departs(hooks(), "rdma.accept.responder_resources") ? std::uint8_t{4} : std::uint8_t{0};
   parameters.initiator_depth = static_cast<std::uint8_t>(read_depth_);
   request.accept(link_->qp(), parameters);
 }
@@ -190,8 +186,7 @@ RdmaControllerChannel::Command* RdmaControllerChannel::take_command() {
   return command;
 }
 
-void RdmaControllerChannel::on_completion(WorkKind kind, std::uint32_t index,
-                                          const rdma::Completion& completion) {
+void RdmaControllerChannel::on_completion(WorkKind kind, std::uint32_t index, const rdma::Completion& completion) {
   if (kind == WorkKind::receive && shared_receives_) --fabric_.shared_posted_;
   const bool good = completion.status == rdma::CompletionStatus::success;
   if (ended_ || !good) {
@@ -254,8 +249,7 @@ void RdmaControllerChannel::deliver(Command& command, std::uint32_t index, std::
   const MutableBytes capsule = receive_memory(index);
   const std::size_t head = std::min<std::size_t>(bytes, nvme::kSqeSize);
   std::copy_n(capsule.begin(), head, command.sqe.begin());
-  std::fill(command.sqe.begin() + static_cast<std::ptrdiff_t>(head), command.sqe.end(),
-            std::uint8_t{0});
+  std::fill(command.sqe.begin() + static_cast<std::ptrdiff_t>(head), command.sqe.end(), std::uint8_t{0});
   command.in_capsule = ByteView{capsule}.subspan(head, bytes - head);
   command.data = {};
   command.tag = 0;

@@ -12,8 +12,7 @@ namespace fb::transport {
 
 class RdmaControllerChannel final : public ControllerChannel, LinkOwner {
  public:
-  RdmaControllerChannel(RdmaControllerFabric& fabric, const QueueRequest& request,
-                        const rdma::ConnectionFacts& facts);
+  RdmaControllerChannel(RdmaControllerFabric& fabric, const QueueRequest& request, const rdma::ConnectionFacts& facts);
   ~RdmaControllerChannel() override;
 
   /// Makes the queue pair and posts the receives. False when there are no resources.
@@ -39,11 +38,11 @@ class RdmaControllerChannel final : public ControllerChannel, LinkOwner {
   struct Command final : ArrivedCommand {
     RegisteredPool::Buffer* staging = nullptr;
     SglPlan plan;
-    std::uint32_t receive = 0;       ///< index of the receive buffer
-    std::uint32_t pushed = 0;        ///< bytes to go ahead of the response
-    std::uint32_t reads = 0;         ///< RDMA READs in flight
-    bool in_use = false;             ///< the subsystem's
-    bool waits = false;              ///< in the queue of pulls
+    std::uint32_t receive = 0;  ///< index of the receive buffer
+    std::uint32_t pushed = 0;   ///< bytes to go ahead of the response
+    std::uint32_t reads = 0;    ///< RDMA READs in flight
+    bool in_use = false;        ///< the subsystem's
+    bool waits = false;         ///< in the queue of pulls
     Command* next_waiting = nullptr;
     Command* next_free = nullptr;
   };
@@ -86,7 +85,7 @@ class RdmaControllerChannel final : public ControllerChannel, LinkOwner {
   RdmaControllerFabric& fabric_;
   QueueRequest request_;
   Endpoint peer_;
-  std::uint32_t read_depth_ = 1;  ///< RDMA READs that the host serves at a time
+  std::uint32_t read_depth_ = 1;                    ///< RDMA READs that the host serves at a time
   std::uint64_t address_mask_ = ~std::uint64_t{0};  ///< of host memory; a departure forgets bits
   ControllerChannelHandler* handler_ = nullptr;
   std::unique_ptr<RdmaLink> link_;
@@ -104,8 +103,7 @@ class RdmaControllerChannel final : public ControllerChannel, LinkOwner {
     std::uint32_t index, bytes;
   };
   std::vector<Backlog> backlog_;
-  Timer<RdmaControllerChannel, &RdmaControllerChannel::deliver_late> late_{
-      "transport.controller.late", *this};
+  Timer<RdmaControllerChannel, &RdmaControllerChannel::deliver_late> late_{"transport.controller.late", *this};
   Bytes scratch_;
   std::optional<KeyedSegment> left_;  ///< departures: the first that was left to the host
 

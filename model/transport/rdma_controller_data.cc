@@ -22,15 +22,13 @@ nvme::Status RdmaControllerChannel::stage(ArrivedCommand& arrived, std::size_t b
   command.pushed = 0;
   if (bytes > fabric_.options_.transfer_bytes_max) return nvme::sc::invalid_field;
   const SglLimits limits{capsule_room_, fabric_.options_.msdbd};
-  const nvme::Status status =
-      read_sgl(command.sqe, command.in_capsule, limits, bytes, hooks(), command.plan);
+  const nvme::Status status = read_sgl(command.sqe, command.in_capsule, limits, bytes, hooks(), command.plan);
   if (!status.ok()) {
     command.plan = {};
     return status;
   }
   if (bytes == 0) return status;
-  if (command.plan.kind == SglPlan::Kind::in_capsule &&
-      command.plan.offset + bytes <= command.in_capsule.size()) {
+  if (command.plan.kind == SglPlan::Kind::in_capsule && command.plan.offset + bytes <= command.in_capsule.size()) {
     // The data is used where it arrived; the receive buffer is the command's until it is answered.
     const std::size_t head = receive_memory(command.receive).size() - capsule_room_;
     command.data = receive_memory(command.receive).subspan(head + command.plan.offset, bytes);
@@ -206,8 +204,7 @@ void RdmaControllerChannel::depart_response(ResponseContext& context, const Comm
       if (&other == &command || !other.in_use) continue;
       SglPlan plan;
       const SglLimits limits{capsule_room_, fabric_.options_.msdbd};
-      const nvme::Status status =
-          read_sgl(other.sqe, other.in_capsule, limits, 0, nullptr, plan);
+      const nvme::Status status = read_sgl(other.sqe, other.in_capsule, limits, 0, nullptr, plan);
       if (status.ok() && plan.kind == SglPlan::Kind::keyed && plan.last.length > 0) {
         context.invalidated_key = plan.last.key;
       }

@@ -42,8 +42,7 @@ std::unique_ptr<HostChannel> RdmaHostFabric::make_channel(HostChannelHandler& ha
   return std::make_unique<RdmaHostChannel>(*this, handler);
 }
 
-RdmaHostChannel::RdmaHostChannel(RdmaHostFabric& fabric, HostChannelHandler& handler)
-    : fabric_(fabric), handler_(handler) {}
+RdmaHostChannel::RdmaHostChannel(RdmaHostFabric& fabric, HostChannelHandler& handler) : fabric_(fabric), handler_(handler) {}
 
 RdmaHostChannel::~RdmaHostChannel() { bury(); }
 
@@ -64,11 +63,9 @@ void RdmaHostChannel::connect(const Endpoint& to, const ChannelOptions& options)
   rdma::ConnectionParameters parameters;
   parameters.private_data = private_data;
   const std::uint32_t reads = std::min<std::uint32_t>(fabric_.limits_.max_reads, 255);
-  parameters.responder_resources = departs(fabric_.hooks_, "rdma.host.request.responder_resources")
-                                       ? std::uint8_t{0}
-                                       : static_cast<std::uint8_t>(reads);
-  parameters.initiator_depth =
-      departs(fabric_.hooks_, "rdma.host.request.initiator_depth") ? std::uint8_t{4} : std::uint8_t{0};
+  parameters.responder_resources =
+      departs(fabric_.hooks_, "rdma.host.request.responder_resources") ? std::uint8_t{0} : static_cast<std::uint8_t>(reads);
+  parameters.initiator_depth = departs(fabric_.hooks_, "rdma.host.request.initiator_depth") ? std::uint8_t{4} : std::uint8_t{0};
   parameters.retry_count = kRetries;
   parameters.rnr_retry_count = kRetries;
   link_->qp().connect(to, parameters);
@@ -111,9 +108,7 @@ void RdmaHostChannel::on_rejected(std::uint16_t reason, ByteView private_data) {
   end(refused_end(reason, private_data));
 }
 
-void RdmaHostChannel::on_unreachable() {
-  end(ChannelEnd::Kind::unreachable, "the controller's address does not answer");
-}
+void RdmaHostChannel::on_unreachable() { end(ChannelEnd::Kind::unreachable, "the controller's address does not answer"); }
 
 void RdmaHostChannel::on_disconnected() {
   if (state_ == State::disconnecting) return end(ChannelEnd::Kind::closed, "disconnected");
@@ -133,9 +128,7 @@ void RdmaHostChannel::disconnect() {
   link_->qp().disconnect();
 }
 
-void RdmaHostChannel::fail_soon() {
-  end(ChannelEnd::Kind::lost, "the RDMA device has no resources for another queue pair");
-}
+void RdmaHostChannel::fail_soon() { end(ChannelEnd::Kind::lost, "the RDMA device has no resources for another queue pair"); }
 
 void RdmaHostChannel::end(ChannelEnd::Kind kind, std::string text) {
   ChannelEnd why;
@@ -184,12 +177,10 @@ std::uint64_t RdmaHostChannel::address_of(const Slot& slot) const {
   return (std::uint64_t{options_.qid} + 1) << 40 | std::uint64_t{index_of(slot)} << 24;
 }
 
-bool RdmaHostChannel::send(std::uint16_t slot_index, MutableBytes sqe,
-                           const HostTransfer& transfer) {
+bool RdmaHostChannel::send(std::uint16_t slot_index, MutableBytes sqe, const HostTransfer& transfer) {
   if (state_ != State::connected) return false;
   BENCH_ASSERT(slot_index < slots_.size(), "slot beyond the queue");
-  BENCH_ASSERT(transfer.data.size() <= nvme::SglDescriptor::kKeyedLengthMax,
-               "a keyed length has 24 bits");
+  BENCH_ASSERT(transfer.data.size() <= nvme::SglDescriptor::kKeyedLengthMax, "a keyed length has 24 bits");
   Slot& slot = slots_[slot_index];
   BENCH_ASSERT(!slot.releasing && slot.capsule == nullptr, "the slot is in use");
   TransportHooks* hooks = fabric_.hooks_;
@@ -201,8 +192,7 @@ bool RdmaHostChannel::send(std::uint16_t slot_index, MutableBytes sqe,
     std::size_t room = options_.in_capsule_bytes;
     if (hooks != nullptr && hooks->departs("rdma.host.capsule.admin_in_capsule")) room = 4096;
     if (hooks != nullptr && hooks->departs("rdma.host.capsule.too_long")) room += 4096;
-    in_capsule = transfer.direction == Direction::to_controller && transfer.allow_in_capsule &&
-                 !data.empty() && data.size() <= room;
+    in_capsule = transfer.direction == Direction::to_controller && transfer.allow_in_capsule && !data.empty() && data.size() <= room;
     if (!in_capsule && !data.empty()) register_slot(slot, data, transfer.direction);
     slot.data = data;
     put_dptr(sqe, slot, in_capsule);
@@ -219,8 +209,7 @@ void RdmaHostChannel::put_dptr(MutableBytes sqe, const Slot& slot, bool in_capsu
   if (in_capsule) return write_sgl(sqe, nvme::SglDescriptor::in_capsule(0, length).bytes());
   if (length == 0) return write_sgl(sqe, nvme::SglDescriptor::keyed(0, 0, 0).bytes());
   if (departs(fabric_.hooks_, "rdma.host.sgl.keyed_length")) length /= 2;
-  const bool invalidate =
-      options_.remote_invalidate && fabric_.limits_.remote_invalidation && slot.whole == nullptr;
+  const bool invalidate = options_.remote_invalidate && fabric_.limits_.remote_invalidation && slot.whole == nullptr;
   write_sgl(sqe, nvme::SglDescriptor::keyed(address_of(slot), length, slot.key, invalidate).bytes());
 }
 
@@ -287,8 +276,7 @@ void RdmaHostChannel::emit(Slot& slot, ByteView sqe, ByteView data) {
   slot.to_send = true;
   // Inline at once where that is possible; otherwise from a buffer that lives until it is sent.
   constexpr std::uint32_t kWorst = 3;
-  const bool direct = capsule.size() <= inline_max_ && waiting_.empty() &&
-                      link_->room() >= kWorst;
+  const bool direct = capsule.size() <= inline_max_ && waiting_.empty() && link_->room() >= kWorst;
   if (direct) {
     if (slot.capsule != nullptr) fabric_.pool_.release(std::exchange(slot.capsule, nullptr));
     return progress(slot, capsule);
@@ -312,9 +300,7 @@ void RdmaHostChannel::submit(Slot& slot) {
     waiting_.push_back(index_of(slot));
     return;
   }
-  progress(slot, slot.capsule == nullptr
-                     ? ByteView{}
-                     : ByteView{slot.capsule->memory}.first(slot.capsule_bytes));
+  progress(slot, slot.capsule == nullptr ? ByteView{} : ByteView{slot.capsule->memory}.first(slot.capsule_bytes));
 }
 
 void RdmaHostChannel::progress(Slot& slot, ByteView capsule) {
@@ -346,8 +332,7 @@ void RdmaHostChannel::progress(Slot& slot, ByteView capsule) {
   }
 }
 
-void RdmaHostChannel::post_capsule(ByteView capsule, RegisteredPool::Buffer* buffer, WorkKind kind,
-                                   std::uint32_t index) {
+void RdmaHostChannel::post_capsule(ByteView capsule, RegisteredPool::Buffer* buffer, WorkKind kind, std::uint32_t index) {
   rdma::SendRequest request;
   request.opcode = rdma::SendOpcode::send;
   request.inline_data = buffer == nullptr;
@@ -368,9 +353,7 @@ void RdmaHostChannel::drain_waiting() {
   while (done < waiting_.size() && link_->room() >= kWorst) {
     Slot& slot = slots_[waiting_[done++]];
     slot.waiting = false;
-    progress(slot, slot.capsule == nullptr
-                       ? ByteView{}
-                       : ByteView{slot.capsule->memory}.first(slot.capsule_bytes));
+    progress(slot, slot.capsule == nullptr ? ByteView{} : ByteView{slot.capsule->memory}.first(slot.capsule_bytes));
   }
   waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(done));
 }
@@ -387,8 +370,7 @@ bool RdmaHostChannel::send_raw(ByteView capsule) {
   auto place = std::find(raw_.begin(), raw_.end(), nullptr);
   if (place == raw_.end()) place = raw_.insert(raw_.end(), nullptr);
   *place = buffer;
-  post_capsule(buffer->memory.first(capsule.size()), buffer, WorkKind::raw,
-               static_cast<std::uint32_t>(place - raw_.begin()));
+  post_capsule(buffer->memory.first(capsule.size()), buffer, WorkKind::raw, static_cast<std::uint32_t>(place - raw_.begin()));
   return true;
 }
 
@@ -431,15 +413,13 @@ void RdmaHostChannel::settle(Slot& slot) {
   handler_.on_released(index_of(slot));
 }
 
-void RdmaHostChannel::on_completion(WorkKind kind, std::uint32_t index,
-                                    const rdma::Completion& completion) {
+void RdmaHostChannel::on_completion(WorkKind kind, std::uint32_t index, const rdma::Completion& completion) {
   if (state_ == State::ended || state_ == State::disconnecting) return;
   if (completion.status != rdma::CompletionStatus::success) {
     // What was flushed follows from an error that is reported of its own.
     if (completion.status == rdma::CompletionStatus::flushed) return;
     const char* what = kind == WorkKind::receive ? "receiving a response" : "a work request";
-    return end(ChannelEnd::Kind::lost,
-               std::string(what) + " failed: " + std::string(name_of(completion.status)));
+    return end(ChannelEnd::Kind::lost, std::string(what) + " failed: " + std::string(name_of(completion.status)));
   }
   if (kind == WorkKind::receive) return arrive(index, completion);
   if (kind == WorkKind::raw) {
@@ -459,21 +439,20 @@ void RdmaHostChannel::on_completion(WorkKind kind, std::uint32_t index,
 }
 
 void RdmaHostChannel::arrive(std::uint32_t index, const rdma::Completion& completion) {
-  const ByteView capsule =
-      ByteView{receives_->memory}.subspan(index * kReceiveSize, completion.byte_length);
+  const ByteView capsule = ByteView{receives_->memory}.subspan(index * kReceiveSize, completion.byte_length);
   World& world = fabric_.world_;
   if (fabric_.hooks_ != nullptr) fabric_.hooks_->capsule_in(options_.qid, capsule);
   if (world.trace().on()) trace_capsule(world, "host", false, false, options_.qid, capsule);
   if (capsule.size() != kResponseSize) {
-    return end(ChannelEnd::Kind::lost, "a response capsule of " + std::to_string(capsule.size()) +
-                                           " bytes instead of 16");
+    return end(ChannelEnd::Kind::lost, "a response capsule of " + std::to_string(capsule.size()) + " bytes instead of 16");
   }
   const std::uint16_t cid = View<nvme::CqeLayout>{capsule}.get(nvme::cqe::cid);
   if (completion.has_invalidate && !take_invalidation(cid, completion.invalidated_rkey) &&
       !departs(fabric_.hooks_, "rdma.host.invalidate.ignore_bogus")) {
     world.trace().mark("transport.host.bogus_invalidation");
-    return end(ChannelEnd::Kind::lost, "bogus remote invalidation: a response invalidated a key "
-                                       "that is not its command's");
+    return end(ChannelEnd::Kind::lost,
+               "bogus remote invalidation: a response invalidated a key "
+               "that is not its command's");
   }
   // The buffer goes back first, so that a command sent from the handler finds a receive for its
   // response; its bytes stay, because nothing arrives before the next event.

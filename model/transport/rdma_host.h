@@ -62,14 +62,14 @@ class RdmaHostChannel final : public HostChannel, LinkOwner {
     std::uint16_t cid = 0;
     std::uint8_t key_byte = 0;
     Direction direction = Direction::none;
-    bool outstanding = false;   ///< sent, not answered
-    bool raw_sgl = false;       ///< the caller wrote the SGL
-    bool registered = false;    ///< the key is, or will be, valid
-    bool to_register = false;   ///< waits for room: what is still to be posted
+    bool outstanding = false;  ///< sent, not answered
+    bool raw_sgl = false;      ///< the caller wrote the SGL
+    bool registered = false;   ///< the key is, or will be, valid
+    bool to_register = false;  ///< waits for room: what is still to be posted
     bool to_send = false;
     bool to_invalidate = false;
-    bool waiting = false;       ///< is in waiting_
-    bool releasing = false;     ///< on_released() is owed
+    bool waiting = false;    ///< is in waiting_
+    bool releasing = false;  ///< on_released() is owed
     bool invalidating = false;
   };
 
@@ -90,8 +90,7 @@ class RdmaHostChannel final : public HostChannel, LinkOwner {
   void emit(Slot& slot, ByteView sqe, ByteView data);
   void submit(Slot& slot);
   void progress(Slot& slot, ByteView capsule);
-  void post_capsule(ByteView capsule, RegisteredPool::Buffer* buffer, WorkKind kind,
-                    std::uint32_t index);
+  void post_capsule(ByteView capsule, RegisteredPool::Buffer* buffer, WorkKind kind, std::uint32_t index);
   void drain_waiting();
   void settle(Slot& slot);
   ByteView hooked(ByteView capsule);
@@ -99,9 +98,7 @@ class RdmaHostChannel final : public HostChannel, LinkOwner {
   void end(ChannelEnd end);
   void fail_soon();
   void bury();
-  std::uint16_t index_of(const Slot& slot) const {
-    return static_cast<std::uint16_t>(&slot - slots_.data());
-  }
+  std::uint16_t index_of(const Slot& slot) const { return static_cast<std::uint16_t>(&slot - slots_.data()); }
 
   RdmaHostFabric& fabric_;
   HostChannelHandler& handler_;

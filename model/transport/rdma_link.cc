@@ -13,8 +13,7 @@ constexpr std::uint32_t kSignalEvery = 16;
 
 }  // namespace
 
-std::unique_ptr<RdmaLink> RdmaLink::make(World& world, rdma::Device& device,
-                                         rdma::ProtectionDomain& domain, const LinkOptions& options,
+std::unique_ptr<RdmaLink> RdmaLink::make(World& world, rdma::Device& device, rdma::ProtectionDomain& domain, const LinkOptions& options,
                                          LinkOwner& owner) {
   std::unique_ptr<RdmaLink> link(new RdmaLink(world, owner));
   link->capacity_ = options.send_entries;
@@ -42,15 +41,13 @@ RdmaLink::~RdmaLink() {
 void RdmaLink::start() { cq_->request_notify(*this); }
 
 std::uint64_t RdmaLink::receive_id(std::uint32_t index) {
-  return std::uint64_t{static_cast<std::uint8_t>(WorkKind::receive)} << 60 |
-         std::uint64_t{index & kIndexMask} << 32;
+  return std::uint64_t{static_cast<std::uint8_t>(WorkKind::receive)} << 60 | std::uint64_t{index & kIndexMask} << 32;
 }
 
 void RdmaLink::post(rdma::SendRequest& request, WorkKind kind, std::uint32_t index) {
   BENCH_ASSERT(room() > 0, "a work request without room for it");
   ++posted_;
-  request.id = std::uint64_t{static_cast<std::uint8_t>(kind)} << 60 |
-               std::uint64_t{index & kIndexMask} << 32 | posted_;
+  request.id = std::uint64_t{static_cast<std::uint8_t>(kind)} << 60 | std::uint64_t{index & kIndexMask} << 32 | posted_;
   if (posted_ - signaled_ >= kSignalEvery) request.signaled = true;
   if (request.signaled) signaled_ = posted_;
   if (!qp_->post_send(request)) break_off("the queue pair takes no work");
@@ -76,8 +73,7 @@ void RdmaLink::on_completions() {
       const rdma::Completion& completion = batch[i];
       const auto kind = static_cast<WorkKind>(completion.id >> 60);
       if (kind != WorkKind::receive) retired_ = static_cast<std::uint32_t>(completion.id);
-      owner_->on_completion(kind, static_cast<std::uint32_t>(completion.id >> 32) & kIndexMask,
-                            completion);
+      owner_->on_completion(kind, static_cast<std::uint32_t>(completion.id >> 32) & kIndexMask, completion);
     }
   }
   if (owner_ != nullptr) cq_->request_notify(*this);
@@ -105,8 +101,7 @@ void RdmaLink::on_broken() {
 RegisteredBlock make_block(rdma::ProtectionDomain& domain, std::size_t bytes) {
   RegisteredBlock block;
   block.memory = std::make_unique_for_overwrite<std::uint8_t[]>(bytes);
-  block.region =
-      domain.register_memory({block.memory.get(), bytes}, rdma::Access::local_write);
+  block.region = domain.register_memory({block.memory.get(), bytes}, rdma::Access::local_write);
   return block;
 }
 

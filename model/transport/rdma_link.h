@@ -19,8 +19,7 @@ enum class WorkKind : std::uint8_t { none, receive, send, read, local_invalidate
 class LinkOwner {
  public:
   /// A completion, successful or not. `index` is what post() was given.
-  virtual void on_completion(WorkKind kind, std::uint32_t index,
-                             const rdma::Completion& completion) = 0;
+  virtual void on_completion(WorkKind kind, std::uint32_t index, const rdma::Completion& completion) = 0;
   virtual void on_established(const rdma::ConnectionFacts& facts) = 0;
   virtual void on_rejected(std::uint16_t reason, ByteView private_data) = 0;
   virtual void on_unreachable() = 0;
@@ -42,8 +41,7 @@ struct LinkOptions {
 class RdmaLink final : rdma::CompletionHandler, rdma::ConnectionHandler {
  public:
   /// Nothing when the device has no resources left.
-  static std::unique_ptr<RdmaLink> make(World& world, rdma::Device& device,
-                                        rdma::ProtectionDomain& domain, const LinkOptions& options,
+  static std::unique_ptr<RdmaLink> make(World& world, rdma::Device& device, rdma::ProtectionDomain& domain, const LinkOptions& options,
                                         LinkOwner& owner);
   ~RdmaLink();
 

@@ -19,21 +19,16 @@ constexpr std::size_t kSglOffset = 24;
 
 bool is_keyed(const SglDescriptor& descriptor) {
   return descriptor.type == SglType::keyed_data_block &&
-         (descriptor.subtype == nvme::sgl_subtype::address ||
-          descriptor.subtype == nvme::sgl_subtype::invalidate_key);
+         (descriptor.subtype == nvme::sgl_subtype::address || descriptor.subtype == nvme::sgl_subtype::invalidate_key);
 }
 
 KeyedSegment to_segment(const SglDescriptor& descriptor) {
-  return {descriptor.address, descriptor.length, descriptor.key,
-          descriptor.subtype == nvme::sgl_subtype::invalidate_key};
+  return {descriptor.address, descriptor.length, descriptor.key, descriptor.subtype == nvme::sgl_subtype::invalidate_key};
 }
 
-bool beyond(std::uint64_t offset, std::uint64_t length, std::size_t room) {
-  return offset > room || length > room - offset;
-}
+bool beyond(std::uint64_t offset, std::uint64_t length, std::size_t room) { return offset > room || length > room - offset; }
 
-Status read_keyed(const SglDescriptor& descriptor, std::size_t bytes, TransportHooks* hooks,
-                  SglPlan& plan) {
+Status read_keyed(const SglDescriptor& descriptor, std::size_t bytes, TransportHooks* hooks, SglPlan& plan) {
   if (descriptor.length < bytes && !departs(hooks, "rdma.sgl.length")) {
     return nvme::sc::data_sgl_length_invalid;
   }
@@ -43,8 +38,8 @@ Status read_keyed(const SglDescriptor& descriptor, std::size_t bytes, TransportH
   return {};
 }
 
-Status read_in_capsule(const SglDescriptor& descriptor, ByteView sqe, ByteView in_capsule,
-                       std::size_t bytes, TransportHooks* hooks, SglPlan& plan) {
+Status read_in_capsule(const SglDescriptor& descriptor, ByteView sqe, ByteView in_capsule, std::size_t bytes, TransportHooks* hooks,
+                       SglPlan& plan) {
   // Data to the host has no way through a command capsule. Bits 1:0 of the opcode, and of FCTYPE,
   // say the direction.
   const std::uint8_t code = sqe[0] == nvme::kFabricsOpcode ? sqe[4] : sqe[0];
@@ -55,13 +50,12 @@ Status read_in_capsule(const SglDescriptor& descriptor, ByteView sqe, ByteView i
     return nvme::sc::data_sgl_length_invalid;
   }
   plan.kind = SglPlan::Kind::in_capsule;
-  plan.offset = static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(descriptor.address, in_capsule.size()));
+  plan.offset = static_cast<std::uint32_t>(std::min<std::uint64_t>(descriptor.address, in_capsule.size()));
   return {};
 }
 
-Status read_list(const SglDescriptor& segment, ByteView in_capsule, const SglLimits& limits,
-                 std::size_t bytes, TransportHooks* hooks, SglPlan& plan) {
+Status read_list(const SglDescriptor& segment, ByteView in_capsule, const SglLimits& limits, std::size_t bytes, TransportHooks* hooks,
+                 SglPlan& plan) {
   if (segment.length == 0 || segment.length % SglDescriptor::kSize != 0) {
     if (!departs(hooks, "rdma.sgl.list_length")) return nvme::sc::invalid_sgl_segment_descriptor;
   }
@@ -92,8 +86,7 @@ Status read_list(const SglDescriptor& segment, ByteView in_capsule, const SglLim
 
 }  // namespace
 
-Status read_sgl(ByteView sqe, ByteView in_capsule, const SglLimits& limits, std::size_t bytes,
-                TransportHooks* hooks, SglPlan& plan) {
+Status read_sgl(ByteView sqe, ByteView in_capsule, const SglLimits& limits, std::size_t bytes, TransportHooks* hooks, SglPlan& plan) {
   plan = {};
   const SglDescriptor descriptor = SglDescriptor::parse(sqe.subspan(kSglOffset));
   if (is_keyed(descriptor)) return read_keyed(descriptor, bytes, hooks, plan);
@@ -119,8 +112,7 @@ Status read_sgl(ByteView sqe, ByteView in_capsule, const SglLimits& limits, std:
 KeyedSegment segment_of(const SglPlan& plan, ByteView in_capsule, std::size_t index) {
   BENCH_ASSERT(plan.kind == SglPlan::Kind::keyed && index < plan.segments, "no such segment");
   if (!plan.list) return plan.first;
-  return to_segment(
-      SglDescriptor::parse(in_capsule.subspan(plan.offset + index * SglDescriptor::kSize)));
+  return to_segment(SglDescriptor::parse(in_capsule.subspan(plan.offset + index * SglDescriptor::kSize)));
 }
 
 QueueRequest read_queue_request(ByteView private_data) {
@@ -134,10 +126,8 @@ QueueRequest read_queue_request(ByteView private_data) {
   return made;
 }
 
-std::optional<QueueRefusal> check_queue_request(ByteView private_data,
-                                                std::uint8_t responder_resources,
-                                                const ControllerFabricOptions& options,
-                                                std::uint32_t connections, TransportHooks* hooks) {
+std::optional<QueueRefusal> check_queue_request(ByteView private_data, std::uint8_t responder_resources,
+                                                const ControllerFabricOptions& options, std::uint32_t connections, TransportHooks* hooks) {
   using Sts = fabrics::RdmaRejectStatus;
   const Record<fabrics::RdmaRequest> record{private_data};
   const QueueRequest request = read_queue_request(private_data);
@@ -148,10 +138,8 @@ std::optional<QueueRefusal> check_queue_request(ByteView private_data,
     std::string_view point;
     Sts status;
   } checks[] = {
-      {private_data.size() < fabrics::RdmaRequest::size, "rdma.reject.private_data_length",
-       Sts::invalid_private_data_length},
-      {record.get(fabrics::rdma_request::recfmt) != fabrics::kRdmaRecordFormat,
-       "rdma.reject.recfmt", Sts::invalid_recfmt},
+      {private_data.size() < fabrics::RdmaRequest::size, "rdma.reject.private_data_length", Sts::invalid_private_data_length},
+      {record.get(fabrics::rdma_request::recfmt) != fabrics::kRdmaRecordFormat, "rdma.reject.recfmt", Sts::invalid_recfmt},
       {request.qid > options.io_queues_max, "rdma.reject.qid", Sts::invalid_qid},
       // A queue has at least two entries, and HSQSIZE is 0's based.
       {request.entries < 2, "rdma.reject.hsqsize_minimum", Sts::invalid_hsqsize},
@@ -177,8 +165,7 @@ Bytes make_queue_request(const ChannelOptions& options, TransportHooks* hooks) {
   request.set(field::recfmt, departs(hooks, "rdma.host.request.recfmt") ? 1u : 0u);
   request.set(field::qid, options.qid + (departs(hooks, "rdma.host.request.qid") ? 1u : 0u));
   request.set(field::hrqsize, departs(hooks, "rdma.host.request.hrqsize") ? 0u : entries);
-  request.set(field::hsqsize,
-              departs(hooks, "rdma.host.request.hsqsize") ? entries / 2 - 1 : entries - 1);
+  request.set(field::hsqsize, departs(hooks, "rdma.host.request.hsqsize") ? entries / 2 - 1 : entries - 1);
   const unsigned cntlid = options.qid == 0 ? 0u : options.cntlid;
   request.set(field::cntlid, cntlid ^ (departs(hooks, "rdma.host.request.cntlid") ? 0x5A5u : 0u));
   Bytes data(request.bytes().begin(), request.bytes().end());
@@ -192,8 +179,7 @@ Bytes make_queue_accept(const QueueRequest& request, TransportHooks* hooks) {
   Record<fabrics::RdmaAccept> accept;
   accept.set(field::recfmt, departs(hooks, "rdma.accept.recfmt") ? 1u : 0u);
   // As 0's based as HSQSIZE: the two are to be equal where RNR is not relied upon.
-  accept.set(field::crqsize,
-             departs(hooks, "rdma.accept.crqsize") ? request.entries + 7 : request.entries - 1);
+  accept.set(field::crqsize, departs(hooks, "rdma.accept.crqsize") ? request.entries + 7 : request.entries - 1);
   Bytes data(accept.bytes().begin(), accept.bytes().end());
   if (hooks != nullptr) hooks->private_data_out("rep", data);
   return data;
@@ -230,8 +216,7 @@ void write_sgl(MutableBytes sqe, const std::array<std::uint8_t, 16>& descriptor)
   std::copy_n(descriptor.begin(), descriptor.size(), sqe.begin() + kSglOffset);
 }
 
-void trace_capsule(World& world, std::string_view actor, bool command, bool sent, std::uint16_t qid,
-                   ByteView capsule) {
+void trace_capsule(World& world, std::string_view actor, bool command, bool sent, std::uint16_t qid, ByteView capsule) {
   const std::string text = (sent ? "out qid " : "in qid ") + std::to_string(qid);
   TraceEvent event;
   event.kind = TraceKind::capsule;

@@ -18,9 +18,7 @@
 namespace fb::transport {
 
 /// True when hooks are there and ask for the departure.
-inline bool departs(TransportHooks* hooks, std::string_view point) {
-  return hooks != nullptr && hooks->departs(point);
-}
+inline bool departs(TransportHooks* hooks, std::string_view point) { return hooks != nullptr && hooks->departs(point); }
 
 /// Most descriptors that an SGL in a capsule may hold, whatever MSDBD says.
 inline constexpr std::size_t kSegmentsMax = 16;
@@ -53,8 +51,7 @@ struct SglLimits {
 /// Checks the SGL of `sqe` for a transfer of `bytes`. `in_capsule` is what came behind the SQE.
 /// Success fills `plan`; anything else is the status for the host. A hook that departs at
 /// "rdma.sgl.<check>" leaves that check out.
-nvme::Status read_sgl(ByteView sqe, ByteView in_capsule, const SglLimits& limits, std::size_t bytes,
-                      TransportHooks* hooks, SglPlan& plan);
+nvme::Status read_sgl(ByteView sqe, ByteView in_capsule, const SglLimits& limits, std::size_t bytes, TransportHooks* hooks, SglPlan& plan);
 
 /// Descriptor `index` of a plan of kind keyed.
 KeyedSegment segment_of(const SglPlan& plan, ByteView in_capsule, std::size_t index);
@@ -77,10 +74,8 @@ QueueRequest read_queue_request(ByteView private_data);
 
 /// Why the request must be refused, or nothing. `responder_resources` are the reads that the host
 /// serves. A hook that departs at "rdma.reject.<check>" leaves that check out.
-std::optional<QueueRefusal> check_queue_request(ByteView private_data,
-                                                std::uint8_t responder_resources,
-                                                const ControllerFabricOptions& options,
-                                                std::uint32_t connections, TransportHooks* hooks);
+std::optional<QueueRefusal> check_queue_request(ByteView private_data, std::uint8_t responder_resources,
+                                                const ControllerFabricOptions& options, std::uint32_t connections, TransportHooks* hooks);
 
 /// CM private data: 32 bytes of REQ and REP, 4 of REJ. Hooks that depart at "rdma.host.request.<field>"
 /// and "rdma.accept.<field>" get a field wrong; private_data_out() sees each last.
@@ -95,8 +90,7 @@ ChannelEnd refused_end(std::uint16_t cm_reason, ByteView private_data);
 void write_sgl(MutableBytes sqe, const std::array<std::uint8_t, 16>& descriptor);
 
 /// A trace event of a capsule that `actor` ("host", "target") sent or received.
-void trace_capsule(World& world, std::string_view actor, bool command, bool sent, std::uint16_t qid,
-                   ByteView capsule);
+void trace_capsule(World& world, std::string_view actor, bool command, bool sent, std::uint16_t qid, ByteView capsule);
 
 /// What a subsystem says in Identify about an RDMA listener with these options.
 ControllerFabricFacts rdma_fabric_facts(const ControllerFabricOptions& options);

@@ -19,10 +19,8 @@ struct RegisteredPool::Slab {
   Slab* next = nullptr;
 };
 
-RegisteredPool::RegisteredPool(rdma::ProtectionDomain& domain, std::size_t largest)
-    : domain_(domain) {
-  for (std::size_t bytes = kSmallest; classes_.empty() || classes_.back().bytes < largest;
-       bytes *= 2) {
+RegisteredPool::RegisteredPool(rdma::ProtectionDomain& domain, std::size_t largest) : domain_(domain) {
+  for (std::size_t bytes = kSmallest; classes_.empty() || classes_.back().bytes < largest; bytes *= 2) {
     classes_.push_back({bytes, nullptr});
   }
 }
@@ -53,8 +51,7 @@ void RegisteredPool::release(Buffer* buffer) {
   if (slab.used > 0 || bytes_held_ - bytes_used_ <= kKeepBytes) return;
   unlink(slab);
   bytes_held_ -= slab.bytes;
-  const auto found = std::find_if(slabs_.begin(), slabs_.end(),
-                                  [&](const auto& owned) { return owned.get() == &slab; });
+  const auto found = std::find_if(slabs_.begin(), slabs_.end(), [&](const auto& owned) { return owned.get() == &slab; });
   std::swap(*found, slabs_.back());
   slabs_.pop_back();
 }

@@ -19,9 +19,7 @@ class RegisteredPool {
     std::uint64_t address = 0;
     std::uint32_t lkey = 0;
 
-    rdma::Sge sge(std::size_t offset, std::size_t length) const {
-      return {address + offset, static_cast<std::uint32_t>(length), lkey};
-    }
+    rdma::Sge sge(std::size_t offset, std::size_t length) const { return {address + offset, static_cast<std::uint32_t>(length), lkey}; }
 
    private:
     friend class RegisteredPool;

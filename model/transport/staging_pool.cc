@@ -7,8 +7,7 @@
 namespace fb::transport {
 
 std::size_t StagingPool::class_of(std::size_t bytes) {
-  return bytes <= kSmallest ? 0
-                            : static_cast<std::size_t>(std::bit_width((bytes - 1) / kSmallest));
+  return bytes <= kSmallest ? 0 : static_cast<std::size_t>(std::bit_width((bytes - 1) / kSmallest));
 }
 
 MutableBytes StagingPool::acquire(std::size_t bytes) {

@@ -7,19 +7,17 @@
 
 namespace fb::transport {
 
-TcpControllerFabric::TcpControllerFabric(World& world, const ControllerFabricOptions& options,
-                                         const TcpControllerOptions& tcp,
+TcpControllerFabric::TcpControllerFabric(World& world, const ControllerFabricOptions& options, const TcpControllerOptions& tcp,
                                          ControllerAcceptor& acceptor, TransportHooks* hooks)
     : shared_(world, hooks), options_(options), tcp_(tcp), acceptor_(acceptor) {}
 
 TcpControllerFabric::~TcpControllerFabric() = default;
 
-Result<std::unique_ptr<TcpControllerFabric>> TcpControllerFabric::start(
-    World& world, net::StreamHost& host, const IpAddress& local,
-    const ControllerFabricOptions& options, const TcpControllerOptions& tcp,
-    ControllerAcceptor& acceptor, TransportHooks* hooks) {
-  std::unique_ptr<TcpControllerFabric> fabric(
-      new TcpControllerFabric(world, options, tcp, acceptor, hooks));
+Result<std::unique_ptr<TcpControllerFabric>> TcpControllerFabric::start(World& world, net::StreamHost& host, const IpAddress& local,
+                                                                        const ControllerFabricOptions& options,
+                                                                        const TcpControllerOptions& tcp, ControllerAcceptor& acceptor,
+                                                                        TransportHooks* hooks) {
+  std::unique_ptr<TcpControllerFabric> fabric(new TcpControllerFabric(world, options, tcp, acceptor, hooks));
   auto listener = host.listen({local, options.port}, *fabric);
   if (!listener) return Failure{listener.error()};
   fabric->listener_ = std::move(listener).value();
@@ -52,8 +50,7 @@ void TcpControllerFabric::on_stream(std::unique_ptr<net::Stream> stream) {
 }
 
 void TcpControllerFabric::adopt(TcpControllerChannel& channel) {
-  const auto found = std::find_if(greeting_.begin(), greeting_.end(),
-                                  [&](const auto& c) { return c.get() == &channel; });
+  const auto found = std::find_if(greeting_.begin(), greeting_.end(), [&](const auto& c) { return c.get() == &channel; });
   BENCH_ASSERT(found != greeting_.end(), "a channel is adopted once");
   std::unique_ptr<TcpControllerChannel> owned = std::move(*found);
   greeting_.erase(found);
@@ -62,8 +59,7 @@ void TcpControllerFabric::adopt(TcpControllerChannel& channel) {
 }
 
 void TcpControllerFabric::discard(TcpControllerChannel& channel) {
-  const auto found = std::find_if(greeting_.begin(), greeting_.end(),
-                                  [&](const auto& c) { return c.get() == &channel; });
+  const auto found = std::find_if(greeting_.begin(), greeting_.end(), [&](const auto& c) { return c.get() == &channel; });
   BENCH_ASSERT(found != greeting_.end(), "a channel is discarded once");
   dead_.push_back(std::move(*found));
   greeting_.erase(found);

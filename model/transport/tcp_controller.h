@@ -16,10 +16,10 @@ class TcpControllerChannel;
 struct TcpControllerOptions {
   bool header_digest = true;  ///< granted to hosts that ask for it
   bool data_digest = true;
-  std::uint8_t cpda = 0;      ///< alignment of data from the host, in dwords minus one
+  std::uint8_t cpda = 0;  ///< alignment of data from the host, in dwords minus one
   std::uint32_t maxh2cdata = 128 * 1024;
-  std::uint32_t r2t_bytes = 256 * 1024;       ///< most that one R2T asks for; a multiple of 4
-  std::uint32_t c2h_data_bytes = 1024 * 1024; ///< most data in one C2HData; a multiple of 4
+  std::uint32_t r2t_bytes = 256 * 1024;        ///< most that one R2T asks for; a multiple of 4
+  std::uint32_t c2h_data_bytes = 1024 * 1024;  ///< most data in one C2HData; a multiple of 4
   /// Ends a good read with SUCCESS in its last C2HData where SQ flow control is off.
   bool success_flag = true;
   /// From the accepted connection to a whole ICReq.
@@ -38,10 +38,9 @@ struct TcpControllerOptions {
 class TcpControllerFabric final : public ControllerFabric, net::StreamAcceptor {
  public:
   /// Listens on `local` and the port of the options. Fails when that is taken.
-  static Result<std::unique_ptr<TcpControllerFabric>> start(
-      World& world, net::StreamHost& host, const IpAddress& local,
-      const ControllerFabricOptions& options, const TcpControllerOptions& tcp,
-      ControllerAcceptor& acceptor, TransportHooks* hooks = nullptr);
+  static Result<std::unique_ptr<TcpControllerFabric>> start(World& world, net::StreamHost& host, const IpAddress& local,
+                                                            const ControllerFabricOptions& options, const TcpControllerOptions& tcp,
+                                                            ControllerAcceptor& acceptor, TransportHooks* hooks = nullptr);
   ~TcpControllerFabric() override;
 
   ControllerFabricFacts facts() const override;
@@ -57,8 +56,7 @@ class TcpControllerFabric final : public ControllerFabric, net::StreamAcceptor {
  private:
   friend class TcpControllerChannel;
 
-  TcpControllerFabric(World& world, const ControllerFabricOptions& options,
-                      const TcpControllerOptions& tcp, ControllerAcceptor& acceptor,
+  TcpControllerFabric(World& world, const ControllerFabricOptions& options, const TcpControllerOptions& tcp, ControllerAcceptor& acceptor,
                       TransportHooks* hooks);
   void on_stream(std::unique_ptr<net::Stream> stream) override;
   /// The channel has exchanged ICReq and ICResp: it goes to the acceptor.
@@ -76,7 +74,7 @@ class TcpControllerFabric final : public ControllerFabric, net::StreamAcceptor {
   StagingPool pool_;
   std::uint32_t connections_ = 0;
   std::vector<std::unique_ptr<TcpControllerChannel>> greeting_;  ///< oldest first
-  std::vector<TcpControllerChannel*> idle_;  ///< have said ICReq and not Connect; oldest first
+  std::vector<TcpControllerChannel*> idle_;                      ///< have said ICReq and not Connect; oldest first
   std::vector<std::unique_ptr<TcpControllerChannel>> dead_;
   Timer<TcpControllerFabric, &TcpControllerFabric::bury> bury_{"transport.tcp.bury", *this};
   std::unique_ptr<net::StreamListener> listener_;

@@ -17,14 +17,12 @@ using tcp::FatalStatus;
 using tcp::PduType;
 
 bool is_connect(ByteView sqe) {
-  return sqe[0] == nvme::kFabricsOpcode &&
-         View<fabrics::AnyFabricsSqe>{sqe}.get(fabrics::sqe::fctype) == fabrics::FabricsType::connect;
+  return sqe[0] == nvme::kFabricsOpcode && View<fabrics::AnyFabricsSqe>{sqe}.get(fabrics::sqe::fctype) == fabrics::FabricsType::connect;
 }
 
 }  // namespace
 
-TcpControllerChannel::TcpControllerChannel(TcpControllerFabric& fabric,
-                                           std::unique_ptr<net::Stream> stream)
+TcpControllerChannel::TcpControllerChannel(TcpControllerFabric& fabric, std::unique_ptr<net::Stream> stream)
     : fabric_(fabric), link_(fabric.shared_, TcpSide::controller, *this) {
   ++fabric_.connections_;
   link_.start(std::move(stream));
@@ -53,8 +51,7 @@ std::optional<PduFault> TcpControllerChannel::check_greeting(const PduIn& pdu) {
     return PduFault{FatalStatus::invalid_header_field, 8, "tcp.ic_req.pfv", "ICReq has an unknown PFV"};
   }
   if (req.get(tcp::ic_req::hpda) > tcp::kAlignmentMax && !overlooks("tcp.ic_req.hpda")) {
-    return PduFault{FatalStatus::invalid_header_field, 10, "tcp.ic_req.hpda",
-                    "ICReq has an HPDA above 31"};
+    return PduFault{FatalStatus::invalid_header_field, 10, "tcp.ic_req.hpda", "ICReq has an HPDA above 31"};
   }
   return std::nullopt;
 }
@@ -75,9 +72,7 @@ void TcpControllerChannel::greet(const PduIn& pdu) {
   greeted_ = true;
   link_.set_digests(header, data);
   const std::uint8_t hpda = std::min(req.get(tcp::ic_req::hpda), tcp::kAlignmentMax);
-  link_.set_alignment(
-      departs(hooks(), "tcp.c2h_data.alignment") ? 4 : tcp::alignment_of(hpda),
-      tcp::alignment_of(options.cpda));
+  link_.set_alignment(departs(hooks(), "tcp.c2h_data.alignment") ? 4 : tcp::alignment_of(hpda), tcp::alignment_of(options.cpda));
   world().loop().cancel(greeting_);
   if (adopted_) return;  // a second ICReq that was let through
   adopted_ = true;
@@ -194,31 +189,40 @@ std::optional<PduFault> TcpControllerChannel::on_header(PduIn& pdu) {
   if (greeted_ == (pdu.type == PduType::ic_req)) {
     const std::string_view check = greeted_ ? "tcp.ic_req.second" : "tcp.ic_req.first";
     if (overlooks(check)) return std::nullopt;
-    return PduFault{FatalStatus::sequence_error, 0, check,
-                    greeted_ ? "a second ICReq" : "a PDU before ICReq"};
+    return PduFault{FatalStatus::sequence_error, 0, check, greeted_ ? "a second ICReq" : "a PDU before ICReq"};
   }
   switch (pdu.type) {
-    case PduType::ic_req: return check_greeting(pdu);
-    case PduType::capsule_cmd: return place_capsule(pdu);
-    case PduType::h2c_data: return place_data(pdu);
-    default: return std::nullopt;
+    case PduType::ic_req:
+      return check_greeting(pdu);
+    case PduType::capsule_cmd:
+      return place_capsule(pdu);
+    case PduType::h2c_data:
+      return place_data(pdu);
+    default:
+      return std::nullopt;
   }
 }
 
 std::optional<PduFault> TcpControllerChannel::on_pdu(const PduIn& pdu) {
   if (!greeted_ && pdu.type != PduType::ic_req) return std::nullopt;  // overlooked
   switch (pdu.type) {
-    case PduType::ic_req: greet(pdu); return std::nullopt;
-    case PduType::capsule_cmd: arrive(pdu); return std::nullopt;
-    case PduType::h2c_data: return data_done(pdu);
+    case PduType::ic_req:
+      greet(pdu);
+      return std::nullopt;
+    case PduType::capsule_cmd:
+      arrive(pdu);
+      return std::nullopt;
+    case PduType::h2c_data:
+      return data_done(pdu);
     case PduType::h2c_term_req: {
       const auto term = pdu.as<tcp::TermReq>();
-      term_text_ = "the host ended the connection: " + tcp::name_of(term.get(tcp::term_req::fes), true) +
-                   ", FEI " + std::to_string(term.get(tcp::term_req::fei));
+      term_text_ = "the host ended the connection: " + tcp::name_of(term.get(tcp::term_req::fes), true) + ", FEI " +
+                   std::to_string(term.get(tcp::term_req::fei));
       if (overlooks("tcp.term_req.received")) return std::nullopt;
       return PduFault{.check = "tcp.term_req.received", .text = "H2CTermReq", .silent = true};
     }
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -229,13 +233,11 @@ std::optional<PduFault> TcpControllerChannel::place_capsule(PduIn& pdu) {
   const std::size_t admin_most = overlooks("tcp.capsule.admin_room") ? 4096 : tcp::kAdminInCapsuleMax;
   const std::size_t most = io ? fabric_.options_.in_capsule_bytes : admin_most;
   if (pdu.data_bytes > most && !overlooks("tcp.capsule.room")) {
-    return PduFault{FatalStatus::limit_exceeded, 0, "tcp.capsule.room",
-                    "more data in a capsule than the queue takes"};
+    return PduFault{FatalStatus::limit_exceeded, 0, "tcp.capsule.room", "more data in a capsule than the queue takes"};
   }
   arriving_ = take_command();
   if (arriving_ == nullptr) {
-    return PduFault{FatalStatus::sequence_error, 0, "tcp.capsule.entries",
-                    "more commands than the queue has entries"};
+    return PduFault{FatalStatus::sequence_error, 0, "tcp.capsule.entries", "more commands than the queue has entries"};
   }
   // Whatever was overlooked: no more memory than a command can move.
   if (pdu.data_bytes > 0 && pdu.data_bytes <= fabric_.options_.transfer_bytes_max) {
@@ -285,8 +287,7 @@ std::optional<PduFault> TcpControllerChannel::place_data(PduIn& pdu) {
   if (request != nullptr && request->command == nullptr) request = nullptr;
   if (request == nullptr) {
     if (overlooks("tcp.h2c_data.ttag")) return std::nullopt;
-    return PduFault{FatalStatus::invalid_header_field, 10, "tcp.h2c_data.ttag",
-                    "H2CData with a transfer tag that no R2T gave"};
+    return PduFault{FatalStatus::invalid_header_field, 10, "tcp.h2c_data.ttag", "H2CData with a transfer tag that no R2T gave"};
   }
   const Command& command = *request->command;
   const std::uint64_t end = std::uint64_t{offset} + length;
@@ -300,18 +301,14 @@ std::optional<PduFault> TcpControllerChannel::place_data(PduIn& pdu) {
     std::uint32_t fei;
     std::string_view check, text;
   } checks[] = {
-      {head.get(tcp::data_pdu::cccid) != command.cid, FatalStatus::invalid_header_field, 8,
-       "tcp.h2c_data.cccid", "H2CData whose CCCID is not that of its R2T"},
-      {request->done(), FatalStatus::sequence_error, 0, "tcp.h2c_data.after_last",
-       "H2CData after the last of its R2T"},
-      {length != pdu.data_bytes, FatalStatus::invalid_header_field, 16, "tcp.h2c_data.datal",
-       "DATAL is not the length of the data"},
-      {length > fabric_.tcp_.maxh2cdata, FatalStatus::limit_exceeded, 0, "tcp.h2c_data.limit",
-       "H2CData longer than MAXH2CDATA"},
-      {below || end > range_end, FatalStatus::data_out_of_range, 0,
-       "tcp.h2c_data.range", "H2CData outside of the range of its R2T"},
-      {skips && (below || offset >= request->offset), FatalStatus::sequence_error, 0,
-       "tcp.h2c_data.offset", "H2CData that does not continue the data before it"},
+      {head.get(tcp::data_pdu::cccid) != command.cid, FatalStatus::invalid_header_field, 8, "tcp.h2c_data.cccid",
+       "H2CData whose CCCID is not that of its R2T"},
+      {request->done(), FatalStatus::sequence_error, 0, "tcp.h2c_data.after_last", "H2CData after the last of its R2T"},
+      {length != pdu.data_bytes, FatalStatus::invalid_header_field, 16, "tcp.h2c_data.datal", "DATAL is not the length of the data"},
+      {length > fabric_.tcp_.maxh2cdata, FatalStatus::limit_exceeded, 0, "tcp.h2c_data.limit", "H2CData longer than MAXH2CDATA"},
+      {below || end > range_end, FatalStatus::data_out_of_range, 0, "tcp.h2c_data.range", "H2CData outside of the range of its R2T"},
+      {skips && (below || offset >= request->offset), FatalStatus::sequence_error, 0, "tcp.h2c_data.offset",
+       "H2CData that does not continue the data before it"},
       {last && end != range_end && !overlooks("tcp.h2c_data.last_ends"), FatalStatus::sequence_error, 0, "tcp.h2c_data.early_last",
        "LAST_PDU before the end of the R2T"},
   };

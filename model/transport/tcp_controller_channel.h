@@ -38,8 +38,8 @@ class TcpControllerChannel final : public ControllerChannel, TcpLinkOwner {
   static constexpr std::size_t kChunk = 16;
 
   struct Command final : ArrivedCommand {
-    MutableBytes staging;            ///< ours, from the pool
-    ByteView constant;               ///< what goes out without being staged
+    MutableBytes staging;  ///< ours, from the pool
+    ByteView constant;     ///< what goes out without being staged
     std::uint16_t cid = 0;
     std::uint32_t capsule_data = 0;  ///< bytes of in-capsule data, at the start of staging
     std::uint32_t pushed = 0;        ///< bytes to go ahead of the response
@@ -96,23 +96,22 @@ class TcpControllerChannel final : public ControllerChannel, TcpLinkOwner {
   TcpControllerFabric& fabric_;
   TcpLink link_;
   ControllerChannelHandler* handler_ = nullptr;
-  bool greeted_ = false;   ///< ICReq and ICResp have been exchanged
+  bool greeted_ = false;  ///< ICReq and ICResp have been exchanged
   bool adopted_ = false;
   bool ended_ = false;
-  std::uint16_t qid_ = 0;  ///< what the last Connect said
-  bool connected_ = false; ///< there was one
+  std::uint16_t qid_ = 0;   ///< what the last Connect said
+  bool connected_ = false;  ///< there was one
   bool flow_control_off_ = false;
   std::uint32_t maxr2t_ = 0;
   std::vector<std::unique_ptr<Command[]>> chunks_;
   Command* free_commands_ = nullptr;
-  std::uint32_t commands_ = 0;  ///< made so far
-  Command* arriving_ = nullptr; ///< whose capsule is under way
+  std::uint32_t commands_ = 0;   ///< made so far
+  Command* arriving_ = nullptr;  ///< whose capsule is under way
   std::vector<Request> requests_;
   std::vector<std::uint16_t> free_requests_;
   std::array<std::uint8_t, tcp::kTermReqMax> term_data_ = {};
   std::string term_text_;
-  Timer<TcpControllerChannel, &TcpControllerChannel::give_up> greeting_{
-      "transport.tcp.greeting", *this};
+  Timer<TcpControllerChannel, &TcpControllerChannel::give_up> greeting_{"transport.tcp.greeting", *this};
 };
 
 }  // namespace fb::transport

@@ -22,8 +22,7 @@ using tcp::PduType;
 constexpr std::size_t kSglOffset = 24;
 
 bool is_fabrics(ByteView sqe, fabrics::FabricsType type) {
-  return sqe[0] == nvme::kFabricsOpcode &&
-         View<fabrics::AnyFabricsSqe>{sqe}.get(fabrics::sqe::fctype) == type;
+  return sqe[0] == nvme::kFabricsOpcode && View<fabrics::AnyFabricsSqe>{sqe}.get(fabrics::sqe::fctype) == type;
 }
 
 }  // namespace
@@ -33,8 +32,7 @@ bool is_fabrics(ByteView sqe, fabrics::FabricsType type) {
 Status TcpControllerChannel::check_sgl(const Command& command, std::size_t bytes, bool& inside) const {
   const ByteView sqe = command.sqe;
   const SglDescriptor sgl = SglDescriptor::parse(sqe.subspan(kSglOffset));
-  const bool transport = sgl.type == SglType::transport_data_block &&
-                         sgl.subtype == nvme::sgl_subtype::tcp_data_buffer;
+  const bool transport = sgl.type == SglType::transport_data_block && sgl.subtype == nvme::sgl_subtype::tcp_data_buffer;
   inside = sgl.type == SglType::data_block && sgl.subtype == nvme::sgl_subtype::offset;
   if (!transport && !inside) {
     if (!departs(hooks(), "tcp.sgl.type")) return nvme::sc::sgl_descriptor_type_invalid;
@@ -148,8 +146,7 @@ bool TcpControllerChannel::sends_success(const Command& command, ByteView cqe) c
   }
   if (!fabric_.tcp_.success_flag || !flow_control_off_) return false;
   constexpr std::uint64_t kNotCid = ~std::uint64_t{0xFFFF} << 32 | 0xFFFFFFFF;  // bytes 12 and 13
-  return load_le<std::uint64_t>(cqe.data()) == 0 &&
-         (load_le<std::uint64_t>(cqe.data() + 8) & kNotCid) == 0;
+  return load_le<std::uint64_t>(cqe.data()) == 0 && (load_le<std::uint64_t>(cqe.data() + 8) & kNotCid) == 0;
 }
 
 void TcpControllerChannel::send_data(Command& command, bool success) {
@@ -189,8 +186,7 @@ void TcpControllerChannel::respond(ArrivedCommand& arrived, ByteView cqe) {
   if (world().trace().on()) trace_capsule(world(), "target", false, true, qid_, cqe);
   if (is_fabrics(command.sqe, fabrics::FabricsType::connect)) {
     const View<nvme::CqeLayout> view{cqe};
-    flow_control_off_ = view.get(nvme::cqe::status).ok() &&
-                        view.get(nvme::cqe::sqhd) == nvme::kSqFlowControlDisabled;
+    flow_control_off_ = view.get(nvme::cqe::status).ok() && view.get(nvme::cqe::sqhd) == nvme::kSqFlowControlDisabled;
   }
   const bool success = sends_success(command, cqe);
   if (command.pushed > 0) send_data(command, success);

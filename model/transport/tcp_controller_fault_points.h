@@ -21,8 +21,7 @@ inline constexpr FaultPoint kTcpControllerFaultPoints[] = {
     {"tcp.pdu.ddgstf", "DDGSTF is set as negotiated"},
     {"tcp.pdu.hdgst", "a wrong header digest ends the connection"},
     {"tcp.pdu.ddgst", "a wrong data digest fails its command"},
-    {"tcp.term_req.length",
-     "a TermReq of an impossible length ends the connection"},
+    {"tcp.term_req.length", "a TermReq of an impossible length ends the connection"},
     {"tcp.term_req.received", "a TermReq ends the connection"},
     {"tcp.term_req.never", "a fatal error is answered by a TermReq"},
     {"tcp.capsule.admin_room", "an admin capsule takes 8192 bytes"},
@@ -44,8 +43,7 @@ inline constexpr FaultPoint kTcpControllerFaultPoints[] = {
     {"tcp.h2c_data.below", "H2CData begins no sooner than its R2T"},
     {"tcp.h2c_data.last_ends", "LAST_PDU does not stand for data that lacks"},
     {"tcp.c2h_data.alignment", "data is aligned to HPDA"},
-    {"tcp.success.always",
-     "SUCCESS is for hosts without SQ flow control"},
+    {"tcp.success.always", "SUCCESS is for hosts without SQ flow control"},
     {"tcp.stream.split", "PDUs may come in pieces"},
 };
 

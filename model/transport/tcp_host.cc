@@ -31,10 +31,13 @@ PduFault bad_field(std::uint32_t offset, std::string_view check, std::string_vie
 
 ChannelEnd::Kind kind_of(StreamEnd::Kind kind, bool greeted) {
   switch (kind) {
-    case StreamEnd::Kind::refused: return ChannelEnd::Kind::refused;
-    case StreamEnd::Kind::unreachable: return ChannelEnd::Kind::unreachable;
+    case StreamEnd::Kind::refused:
+      return ChannelEnd::Kind::refused;
+    case StreamEnd::Kind::unreachable:
+      return ChannelEnd::Kind::unreachable;
     case StreamEnd::Kind::reset:
-    case StreamEnd::Kind::failed: break;
+    case StreamEnd::Kind::failed:
+      break;
   }
   return greeted ? ChannelEnd::Kind::lost : ChannelEnd::Kind::refused;
 }
@@ -55,8 +58,8 @@ template <class State>
 void move(World& world, State& state, State to) {
   constexpr std::string_view kNames[] = {"idle", "connecting", "greeting", "connected", "ended"};
   if (world.trace().on()) {
-    const std::string text = std::string(kNames[static_cast<std::size_t>(state)]) + " -> " +
-                             std::string(kNames[static_cast<std::size_t>(to)]);
+    const std::string text =
+        std::string(kNames[static_cast<std::size_t>(state)]) + " -> " + std::string(kNames[static_cast<std::size_t>(to)]);
     TraceEvent event;
     event.kind = TraceKind::state;
     event.time = world.now();
@@ -70,16 +73,15 @@ void move(World& world, State& state, State to) {
 
 }  // namespace
 
-TcpHostFabric::TcpHostFabric(World& world, net::StreamHost& host, const IpAddress& local,
-                             const TcpHostOptions& options, TransportHooks* hooks)
+TcpHostFabric::TcpHostFabric(World& world, net::StreamHost& host, const IpAddress& local, const TcpHostOptions& options,
+                             TransportHooks* hooks)
     : shared_(world, hooks), host_(host), local_(local), options_(options) {}
 
 std::unique_ptr<HostChannel> TcpHostFabric::make_channel(HostChannelHandler& handler) {
   return std::make_unique<TcpHostChannel>(*this, handler);
 }
 
-TcpHostChannel::TcpHostChannel(TcpHostFabric& fabric, HostChannelHandler& handler)
-    : fabric_(fabric), handler_(handler) {}
+TcpHostChannel::TcpHostChannel(TcpHostFabric& fabric, HostChannelHandler& handler) : fabric_(fabric), handler_(handler) {}
 
 TcpHostChannel::~TcpHostChannel() {
   if (link_) link_->close();
@@ -88,9 +90,7 @@ TcpHostChannel::~TcpHostChannel() {
 bool TcpHostChannel::overlooks(std::string_view check) { return departs_at(check); }
 
 /// Departures of the host stand under a name of their own: "tcp.host.r2t.limit".
-bool TcpHostChannel::departs_at(std::string_view point) const {
-  return fabric_.shared_.hooks != nullptr && ask_hooks(point);
-}
+bool TcpHostChannel::departs_at(std::string_view point) const { return fabric_.shared_.hooks != nullptr && ask_hooks(point); }
 
 bool TcpHostChannel::ask_hooks(std::string_view point) const {
   return fabric_.shared_.hooks->departs(std::string("tcp.host").append(point.substr(3)));
@@ -113,8 +113,8 @@ void TcpHostChannel::connect(const Endpoint& to, const ChannelOptions& options) 
     host = fabric_.secure_ != nullptr ? fabric_.secure_->streams_for(options.hostnqn, options.subnqn)
                                       : Failure{Problem{"this host has no TLS keys"}};
   }
-  auto stream = host ? host.value()->connect({fabric_.local_, 0}, to, link_->handler())
-                     : Result<std::unique_ptr<net::Stream>>(Failure{host.error()});
+  auto stream =
+      host ? host.value()->connect({fabric_.local_, 0}, to, link_->handler()) : Result<std::unique_ptr<net::Stream>>(Failure{host.error()});
   if (!stream) {
     soon_text_ = stream.error().text;
     world.loop().schedule_after(fail_soon_, Duration());
@@ -131,8 +131,7 @@ void TcpHostChannel::on_timeout() {
   const bool greeting = state_ == State::greeting;
   if (greeting && departs_at("tcp.ic_resp.timeout")) return;
   link_->close();
-  end({.kind = ChannelEnd::Kind::unreachable,
-       .text = greeting ? "no ICResp in time" : "the controller's address does not answer"});
+  end({.kind = ChannelEnd::Kind::unreachable, .text = greeting ? "no ICResp in time" : "the controller's address does not answer"});
 }
 
 void TcpHostChannel::on_link_open() {
@@ -174,17 +173,14 @@ std::optional<PduFault> TcpHostChannel::greeted(const PduIn& pdu) {
       {cpda > tcp::kAlignmentMax, 10, "tcp.ic_resp.cpda", "ICResp has a CPDA above 31"},
       {(header && !asked.header_digest) || (data && !asked.data_digest), 11, "tcp.ic_resp.digest",
        "ICResp enables a digest that was not asked for"},
-      {resp.get(tcp::ic_resp::maxh2cdata) < kMaxH2cDataLeast ||
-           resp.get(tcp::ic_resp::maxh2cdata) % 4 != 0,
-       12, "tcp.ic_resp.maxh2cdata", "ICResp has an impossible MAXH2CDATA"},
+      {resp.get(tcp::ic_resp::maxh2cdata) < kMaxH2cDataLeast || resp.get(tcp::ic_resp::maxh2cdata) % 4 != 0, 12, "tcp.ic_resp.maxh2cdata",
+       "ICResp has an impossible MAXH2CDATA"},
   };
   for (const auto& check : checks) {
     if (check.wrong && !overlooks(check.check)) return bad_field(check.offset, check.check, check.text);
   }
   if (asked.digest_required && (header != asked.header_digest || data != asked.data_digest)) {
-    return PduFault{.check = "tcp.ic_resp.declined",
-                    .text = "the controller declined a digest that is required",
-                    .silent = true};
+    return PduFault{.check = "tcp.ic_resp.declined", .text = "the controller declined a digest that is required", .silent = true};
   }
   maxh2cdata_ = std::max(resp.get(tcp::ic_resp::maxh2cdata) / 4 * 4, 4u);
   const bool always = departs_at("tcp.digest.always");
@@ -252,8 +248,7 @@ bool TcpHostChannel::send(std::uint16_t index, MutableBytes sqe, const HostTrans
   const bool outward = transfer.direction == Direction::to_controller;
   std::size_t room = in_capsule_room(sqe);
   if (departs_at("tcp.capsule.too_long")) room = transfer.data.size();
-  const bool inside = outward && transfer.allow_in_capsule && !transfer.keep_dptr && bytes > 0 &&
-                      bytes <= room;
+  const bool inside = outward && transfer.allow_in_capsule && !transfer.keep_dptr && bytes > 0 && bytes <= room;
   if (!transfer.keep_dptr) {
     const auto sgl = inside ? SglDescriptor::in_capsule(0, bytes) : SglDescriptor::transport(bytes);
     write_sgl(sqe, sgl.bytes());
@@ -365,8 +360,7 @@ std::optional<PduFault> TcpHostChannel::on_header(PduIn& pdu) {
   const bool greeting = state_ == State::greeting;
   if (greeting != (pdu.type == PduType::ic_resp)) {
     if (overlooks("tcp.sequence")) return std::nullopt;
-    return PduFault{FatalStatus::sequence_error, 0, "tcp.sequence",
-                    greeting ? "a PDU before ICResp" : "a second ICResp"};
+    return PduFault{FatalStatus::sequence_error, 0, "tcp.sequence", greeting ? "a PDU before ICResp" : "a second ICResp"};
   }
   if (pdu.type == PduType::c2h_data) return place_data(pdu);
   return std::nullopt;
@@ -376,21 +370,26 @@ std::optional<PduFault> TcpHostChannel::on_pdu(const PduIn& pdu) {
   const bool early = pdu.type != PduType::ic_resp && pdu.type != PduType::c2h_term_req;
   if (state_ == State::greeting && early) return std::nullopt;  // overlooked
   switch (pdu.type) {
-    case PduType::ic_resp: return state_ == State::greeting ? greeted(pdu) : std::nullopt;
-    case PduType::capsule_resp: respond(pdu); return std::nullopt;
-    case PduType::c2h_data: return data_done(pdu);
-    case PduType::r2t: return request_to_transfer(pdu);
+    case PduType::ic_resp:
+      return state_ == State::greeting ? greeted(pdu) : std::nullopt;
+    case PduType::capsule_resp:
+      respond(pdu);
+      return std::nullopt;
+    case PduType::c2h_data:
+      return data_done(pdu);
+    case PduType::r2t:
+      return request_to_transfer(pdu);
     case PduType::c2h_term_req: {
       const auto term = pdu.as<tcp::TermReq>();
       const std::uint32_t plen = term.get(tcp::pdu::plen);
       if (plen < tcp::TermReq::size || plen > tcp::kTermReqMax) return std::nullopt;  // overlooked
-      term_text_ = "the controller ended the connection: " +
-                   tcp::name_of(term.get(tcp::term_req::fes), false) + ", FEI " +
+      term_text_ = "the controller ended the connection: " + tcp::name_of(term.get(tcp::term_req::fes), false) + ", FEI " +
                    std::to_string(term.get(tcp::term_req::fei));
       if (departs_at("tcp.term_req.ignored")) return std::nullopt;
       return PduFault{.check = "tcp.term_req.received", .text = "C2HTermReq", .silent = true};
     }
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -406,36 +405,31 @@ std::optional<PduFault> TcpHostChannel::place_data(PduIn& pdu) {
     return PduFault{fes, fei, check, text};
   };
   using enum FatalStatus;
-  if (auto bad = fault(slot == nullptr, invalid_header_field, 8, "tcp.c2h_data.cccid",
-                       "C2HData for a command that is not outstanding")) {
+  if (auto bad = fault(slot == nullptr, invalid_header_field, 8, "tcp.c2h_data.cccid", "C2HData for a command that is not outstanding")) {
     return bad;
   }
-  if (auto bad = fault((pdu.flags & flag::success) != 0 && !last, invalid_header_field, 1,
-                       "tcp.c2h_data.success", "C2HData with SUCCESS but without LAST_PDU")) {
+  if (auto bad = fault((pdu.flags & flag::success) != 0 && !last, invalid_header_field, 1, "tcp.c2h_data.success",
+                       "C2HData with SUCCESS but without LAST_PDU")) {
     return bad;
   }
   if (slot == nullptr) return std::nullopt;
   const bool inward = slot->direction != Direction::to_controller && !slot->data.empty();
   const std::uint64_t end = std::uint64_t{offset} + length;
-  if (auto bad = fault(!inward, sequence_error, 0, "tcp.c2h_data.direction",
-                       "C2HData for a command without data from the controller")) {
+  if (auto bad = fault(!inward, sequence_error, 0, "tcp.c2h_data.direction", "C2HData for a command without data from the controller")) {
     return bad;
   }
-  if (auto bad = fault(slot->last_seen, sequence_error, 0, "tcp.c2h_data.after_last",
-                       "C2HData after the one with LAST_PDU")) {
+  if (auto bad = fault(slot->last_seen, sequence_error, 0, "tcp.c2h_data.after_last", "C2HData after the one with LAST_PDU")) {
     return bad;
   }
-  if (auto bad = fault(length != pdu.data_bytes, invalid_header_field, 16, "tcp.c2h_data.datal",
-                       "DATAL is not the length of the data")) {
+  if (auto bad = fault(length != pdu.data_bytes, invalid_header_field, 16, "tcp.c2h_data.datal", "DATAL is not the length of the data")) {
     return bad;
   }
   const bool beyond = end > slot->data.size();
-  if (auto bad = fault(beyond, data_out_of_range, 0, "tcp.c2h_data.range",
-                       "C2HData beyond the command's buffer")) {
+  if (auto bad = fault(beyond, data_out_of_range, 0, "tcp.c2h_data.range", "C2HData beyond the command's buffer")) {
     return bad;
   }
-  if (auto bad = fault(offset != slot->moved, sequence_error, 0, "tcp.c2h_data.offset",
-                       "C2HData that does not continue the data before it")) {
+  if (auto bad =
+          fault(offset != slot->moved, sequence_error, 0, "tcp.c2h_data.offset", "C2HData that does not continue the data before it")) {
     return bad;
   }
   if (offset > 0 && departs_at("tcp.c2h_data.first_only")) return std::nullopt;
@@ -457,8 +451,7 @@ std::optional<PduFault> TcpHostChannel::data_done(const PduIn& pdu) {
   if ((pdu.flags & flag::success) == 0 || ignores_success) return std::nullopt;
   const bool all = slot->moved == slot->data.size() || slot->may_be_short;
   if (!all && !overlooks("tcp.c2h_data.short_success")) {
-    return PduFault{FatalStatus::sequence_error, 0, "tcp.c2h_data.short_success",
-                    "SUCCESS although not all the data has come"};
+    return PduFault{FatalStatus::sequence_error, 0, "tcp.c2h_data.short_success", "SUCCESS although not all the data has come"};
   }
   nvme::Cqe cqe;
   cqe.set(nvme::cqe::cid, slot->cid);
@@ -468,8 +461,7 @@ std::optional<PduFault> TcpHostChannel::data_done(const PduIn& pdu) {
 
 std::optional<PduFault> TcpHostChannel::request_to_transfer(const PduIn& pdu) {
   const auto head = pdu.as<tcp::DataPdu>();
-  const Request request{head.get(tcp::data_pdu::ttag), head.get(tcp::data_pdu::offset),
-                        head.get(tcp::data_pdu::length)};
+  const Request request{head.get(tcp::data_pdu::ttag), head.get(tcp::data_pdu::offset), head.get(tcp::data_pdu::length)};
   Slot* slot = slot_of(head.get(tcp::data_pdu::cccid));
   if (slot == nullptr) {
     if (overlooks("tcp.r2t.cccid")) return std::nullopt;
@@ -483,15 +475,11 @@ std::optional<PduFault> TcpHostChannel::request_to_transfer(const PduIn& pdu) {
     std::uint32_t fei;
     std::string_view check, text;
   } checks[] = {
-      {!outward || slot->data.empty(), FatalStatus::sequence_error, 0, "tcp.r2t.direction",
-       "R2T for a command without data to fetch"},
+      {!outward || slot->data.empty(), FatalStatus::sequence_error, 0, "tcp.r2t.direction", "R2T for a command without data to fetch"},
       {request.length == 0, FatalStatus::invalid_header_field, 16, "tcp.r2t.length", "R2T for nothing"},
-      {end > slot->data.size(), FatalStatus::data_out_of_range, 0, "tcp.r2t.range",
-       "R2T beyond the command's buffer"},
-      {request.offset != slot->moved, FatalStatus::sequence_error, 0, "tcp.r2t.offset",
-       "R2T that does not continue the one before it"},
-      {slot->r2ts > fabric_.options_.maxr2t, FatalStatus::limit_exceeded, 0, "tcp.r2t.limit",
-       "more R2Ts than MAXR2T allows"},
+      {end > slot->data.size(), FatalStatus::data_out_of_range, 0, "tcp.r2t.range", "R2T beyond the command's buffer"},
+      {request.offset != slot->moved, FatalStatus::sequence_error, 0, "tcp.r2t.offset", "R2T that does not continue the one before it"},
+      {slot->r2ts > fabric_.options_.maxr2t, FatalStatus::limit_exceeded, 0, "tcp.r2t.limit", "more R2Ts than MAXR2T allows"},
   };
   for (const auto& check : checks) {
     if (check.wrong && !overlooks(check.check)) {
@@ -506,9 +494,7 @@ std::optional<PduFault> TcpHostChannel::request_to_transfer(const PduIn& pdu) {
   return std::nullopt;
 }
 
-void TcpHostChannel::respond(const PduIn& pdu) {
-  deliver(ByteView(pdu.as<tcp::CapsuleResp>().get(tcp::capsule_resp::cqe)));
-}
+void TcpHostChannel::respond(const PduIn& pdu) { deliver(ByteView(pdu.as<tcp::CapsuleResp>().get(tcp::capsule_resp::cqe))); }
 
 void TcpHostChannel::deliver(ByteView bytes, const ResponseFacts& facts) {
   nvme::Cqe cqe{bytes};
@@ -516,8 +502,7 @@ void TcpHostChannel::deliver(ByteView bytes, const ResponseFacts& facts) {
   if (fabric_.shared_.hooks != nullptr) fabric_.shared_.hooks->capsule_in(options_.qid, cqe.bytes());
   if (world.trace().on()) trace_capsule(world, "host", false, false, options_.qid, cqe.bytes());
   const Slot* slot = slot_of(cqe.get(nvme::cqe::cid));
-  if (slot != nullptr && slot->damaged && cqe.get(nvme::cqe::status).ok() &&
-      !departs_at("tcp.ddgst.ignored")) {
+  if (slot != nullptr && slot->damaged && cqe.get(nvme::cqe::status).ok() && !departs_at("tcp.ddgst.ignored")) {
     world.trace().mark("transport.tcp.host.damaged");
     cqe.set(nvme::cqe::status, nvme::sc::transient_transport_error);
   }

@@ -15,8 +15,8 @@ struct TcpHostOptions {
   bool data_digest = false;
   /// A controller that declines a digest that was asked for: go on without it, or give up.
   bool digest_required = false;
-  std::uint8_t hpda = 0;    ///< alignment of C2HData, in dwords minus one
-  std::uint32_t maxr2t = 0; ///< R2Ts of one command at a time, minus one
+  std::uint8_t hpda = 0;     ///< alignment of C2HData, in dwords minus one
+  std::uint32_t maxr2t = 0;  ///< R2Ts of one command at a time, minus one
   /// From the begin of connecting to ICResp.
   Duration connect_timeout = Duration::s(10);
 };
@@ -35,8 +35,8 @@ class SecureStreams {
 class TcpHostFabric final : public HostFabric {
  public:
   /// Connects from `local`, an address of `host`.
-  TcpHostFabric(World& world, net::StreamHost& host, const IpAddress& local,
-                const TcpHostOptions& options = {}, TransportHooks* hooks = nullptr);
+  TcpHostFabric(World& world, net::StreamHost& host, const IpAddress& local, const TcpHostOptions& options = {},
+                TransportHooks* hooks = nullptr);
 
   std::unique_ptr<HostChannel> make_channel(HostChannelHandler& handler) override;
   std::string_view name() const override { return "tcp"; }
@@ -83,13 +83,13 @@ class TcpHostChannel final : public HostChannel, TcpLinkOwner {
     Direction direction = Direction::none;
     bool outstanding = false;
     bool in_capsule = false;
-    bool damaged = false;         ///< a C2HData had a wrong data digest
-    bool last_seen = false;       ///< C2HData with LAST_PDU
-    bool releasing = false;       ///< on_released() is owed
-    bool may_be_short = false;    ///< the command allocates a length, and may return less
-    std::uint32_t moved = 0;      ///< bytes received, or asked for by R2Ts
-    std::uint32_t r2ts = 0;       ///< answered R2Ts whose data has not left
-    std::uint32_t sending = 0;    ///< PDUs with its data that have not left
+    bool damaged = false;       ///< a C2HData had a wrong data digest
+    bool last_seen = false;     ///< C2HData with LAST_PDU
+    bool releasing = false;     ///< on_released() is owed
+    bool may_be_short = false;  ///< the command allocates a length, and may return less
+    std::uint32_t moved = 0;    ///< bytes received, or asked for by R2Ts
+    std::uint32_t r2ts = 0;     ///< answered R2Ts whose data has not left
+    std::uint32_t sending = 0;  ///< PDUs with its data that have not left
   };
 
   bool overlooks(std::string_view check) override;
@@ -109,9 +109,7 @@ class TcpHostChannel final : public HostChannel, TcpLinkOwner {
   void respond(const PduIn& pdu);
   void deliver(ByteView cqe, const ResponseFacts& facts = {});
   Slot* slot_of(std::uint16_t cid);
-  std::uint16_t index_of(const Slot& slot) const {
-    return static_cast<std::uint16_t>(&slot - slots_.data());
-  }
+  std::uint16_t index_of(const Slot& slot) const { return static_cast<std::uint16_t>(&slot - slots_.data()); }
   std::size_t in_capsule_room(ByteView sqe) const;
   bool departs_at(std::string_view point) const;
   bool ask_hooks(std::string_view point) const;

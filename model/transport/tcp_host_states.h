@@ -8,9 +8,8 @@
 namespace fb::transport {
 
 inline constexpr std::pair<std::string_view, std::string_view> kTcpHostWays[] = {
-    {"idle", "connecting"},    {"connecting", "greeting"}, {"connecting", "ended"}, {"connecting", "idle"},
-    {"greeting", "connected"}, {"greeting", "ended"},      {"greeting", "idle"},    {"connected", "ended"},
-    {"connected", "idle"},     {"ended", "idle"},
+    {"idle", "connecting"}, {"connecting", "greeting"}, {"connecting", "ended"}, {"connecting", "idle"}, {"greeting", "connected"},
+    {"greeting", "ended"},  {"greeting", "idle"},       {"connected", "ended"},  {"connected", "idle"},  {"ended", "idle"},
 };
 
 }  // namespace fb::transport

@@ -89,8 +89,7 @@ class TcpShared::Lingerer final : net::StreamHandler {
   Timer<Lingerer, &Lingerer::end> limit_{"transport.tcp.linger", *this};
 };
 
-TcpShared::TcpShared(World& the_world, TransportHooks* the_hooks)
-    : world(the_world), hooks(the_hooks) {}
+TcpShared::TcpShared(World& the_world, TransportHooks* the_hooks) : world(the_world), hooks(the_hooks) {}
 
 TcpShared::~TcpShared() = default;
 
@@ -112,8 +111,7 @@ void TcpShared::reap() {
 
 // ---- one connection ----
 
-TcpLink::TcpLink(TcpShared& shared, TcpSide side, TcpLinkOwner& owner)
-    : shared_(shared), side_(side), owner_(owner), receiver_(side) {}
+TcpLink::TcpLink(TcpShared& shared, TcpSide side, TcpLinkOwner& owner) : shared_(shared), side_(side), owner_(owner), receiver_(side) {}
 
 TcpLink::~TcpLink() = default;
 
@@ -169,24 +167,20 @@ void TcpLink::send(ByteView header, ByteView data, std::uint32_t cookie) {
   const bool digests = tcp::shape_of(header[0])->digests;
   const bool header_digest = digests && header_digest_;
   const std::size_t head = header.size() + (header_digest ? tcp::kDigestBytes : 0);
-  const std::size_t begin =
-      data.empty() ? head : tcp::data_offset(header.size(), header_digest, alignment_out_);
+  const std::size_t begin = data.empty() ? head : tcp::data_offset(header.size(), header_digest, alignment_out_);
   item.data = data;
   item.cookie = cookie;
   item.has_tail = digests && data_digest_ && !data.empty();
   item.head_bytes = static_cast<std::uint16_t>(begin);
-  std::fill(item.head.begin() + static_cast<std::ptrdiff_t>(head),
-            item.head.begin() + static_cast<std::ptrdiff_t>(begin), std::uint8_t{0});
+  std::fill(item.head.begin() + static_cast<std::ptrdiff_t>(head), item.head.begin() + static_cast<std::ptrdiff_t>(begin), std::uint8_t{0});
   MutableView<tcp::CommonHeader> common{item.head};
-  const unsigned flags = common.get(tcp::pdu::flags) | (header_digest ? flag::hdgstf : 0u) |
-                         (item.has_tail ? flag::ddgstf : 0u);
+  const unsigned flags = common.get(tcp::pdu::flags) | (header_digest ? flag::hdgstf : 0u) | (item.has_tail ? flag::ddgstf : 0u);
   common.set(tcp::pdu::flags, flags)
       .set(tcp::pdu::hlen, header.size())
       .set(tcp::pdu::pdo, data.empty() ? 0 : begin)
       .set(tcp::pdu::plen, item.size());
   if (header_digest) {
-    store_le<std::uint32_t>(&item.head[header.size()],
-                            tcp::crc32c(ByteView(item.head).first(header.size())));
+    store_le<std::uint32_t>(&item.head[header.size()], tcp::crc32c(ByteView(item.head).first(header.size())));
   }
   if (item.has_tail) store_le<std::uint32_t>(item.tail.data(), tcp::crc32c(data));
   if (shared_.world.trace().on()) trace("out", ByteView(item.head).first(header.size()));
@@ -213,8 +207,7 @@ void TcpLink::depart(const Item& item) {
 
 void TcpLink::send_copy(ByteView header, ByteView data) {
   const bool digests = tcp::shape_of(header[0])->digests;
-  send_raw(tcp::build_pdu(header, data, digests && header_digest_, digests && data_digest_,
-                          alignment_out_));
+  send_raw(tcp::build_pdu(header, data, digests && header_digest_, digests && data_digest_, alignment_out_));
 }
 
 void TcpLink::send_raw(ByteView bytes) {
@@ -259,9 +252,7 @@ void TcpLink::flush() {
   if (!resume_.scheduled()) shared_.world.loop().schedule_after(resume_, Duration());
 }
 
-bool TcpLink::choked() const {
-  return side_ == TcpSide::controller && backlog_pdus() > kBacklogMost;
-}
+bool TcpLink::choked() const { return side_ == TcpSide::controller && backlog_pdus() > kBacklogMost; }
 
 /// Lists the parts of the first items that have not left, and counts their bytes.
 std::span<const ByteView> TcpLink::gather(std::size_t& total) {

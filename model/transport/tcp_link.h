@@ -125,7 +125,7 @@ class TcpLink final : private net::StreamHandler {
  private:
   /// A PDU on its way out.
   struct Item {
-    Item() {}  // leaves the arrays as they are
+    Item() {}                                            // leaves the arrays as they are
     std::array<std::uint8_t, 2 * tcp::kHeaderMax> head;  ///< header, digest, padding
     std::uint16_t head_bytes = 0;
     bool has_tail = false;
@@ -169,12 +169,12 @@ class TcpLink final : private net::StreamHandler {
   bool data_digest_ = false;
   std::size_t alignment_out_ = 4;
   bool ended_ = false;
-  bool blocked_ = false;        ///< the stream took less than it was offered
+  bool blocked_ = false;  ///< the stream took less than it was offered
   bool flush_wanted_ = false;
   bool flushing_ = false;
-  std::size_t unflushed_ = 0;   ///< bytes of data since the last flush
-  bool held_back_ = false;      ///< what arrives waits until less waits to be sent
-  Lifetime lifetime_;  ///< the owner may destroy this from what it is told
+  std::size_t unflushed_ = 0;  ///< bytes of data since the last flush
+  bool held_back_ = false;     ///< what arrives waits until less waits to be sent
+  Lifetime lifetime_;          ///< the owner may destroy this from what it is told
   /// Items [first_, size) wait, oldest first; taken from the front, and packed when they have all gone.
   std::vector<Item> items_;
   std::size_t first_ = 0;

@@ -19,8 +19,7 @@ constexpr std::size_t kScratchBesideLarge = 512;
 }  // namespace
 
 /// A fault at `offset`, unless there is none or the product overlooks it.
-std::optional<PduFault> PduReceiver::field(PduSink& sink, bool wrong, std::uint32_t offset,
-                                           std::string_view check, std::string_view text) {
+std::optional<PduFault> PduReceiver::field(PduSink& sink, bool wrong, std::uint32_t offset, std::string_view check, std::string_view text) {
   if (!wrong) return std::nullopt;
   faulty_ = true;
   if (sink.overlooks(check)) return std::nullopt;
@@ -61,8 +60,7 @@ std::optional<PduFault> PduReceiver::take(ByteView& bytes, PduSink& sink, const 
   };
   switch (phase_) {
     case Phase::header: {
-      if (have_ == 0 && bytes.size() >= usual_.header_end &&
-          load_le<std::uint64_t>(bytes.data()) == usual_.bytes) {
+      if (have_ == 0 && bytes.size() >= usual_.header_end && load_le<std::uint64_t>(bytes.data()) == usual_.bytes) {
         return take_usual(cut(usual_.header_end), sink, gone);
       }
       const ByteView part = cut(have_ > 0 ? header_end_ - have_ : header_bytes(bytes[0]));
@@ -86,15 +84,13 @@ std::optional<PduFault> PduReceiver::take(ByteView& bytes, PduSink& sink, const 
     case Phase::data: {
       const ByteView part = cut(pdu_.data_bytes - data_have_);
       if (!pdu_.data.empty()) {
-        std::copy(part.begin(), part.end(),
-                  pdu_.data.begin() + static_cast<std::ptrdiff_t>(data_have_));
+        std::copy(part.begin(), part.end(), pdu_.data.begin() + static_cast<std::ptrdiff_t>(data_have_));
       }
       return data_arrived(part, sink, gone);
     }
     case Phase::data_digest: {
       const ByteView part = cut(tcp::kDigestBytes - digest_have_);
-      std::copy(part.begin(), part.end(),
-                digest_.begin() + static_cast<std::ptrdiff_t>(digest_have_));
+      std::copy(part.begin(), part.end(), digest_.begin() + static_cast<std::ptrdiff_t>(digest_have_));
       digest_have_ += part.size();
       if (digest_have_ < tcp::kDigestBytes) return std::nullopt;
       pdu_.data_good = load_le<std::uint32_t>(digest_.data()) == crc_;
@@ -165,17 +161,14 @@ std::optional<PduFault> PduReceiver::check_lengths(const tcp::PduShape& shape, P
   const std::uint32_t plen = common.get(tcp::pdu::plen);
   const std::size_t head = shape.hlen + (shape.digests && header_digest_ ? tcp::kDigestBytes : 0);
   const bool term_req = !shape.digests && shape.data;
-  if (term_req && (plen < shape.hlen || plen > tcp::kTermReqMax) &&
-      !sink.overlooks("tcp.term_req.length")) {
+  if (term_req && (plen < shape.hlen || plen > tcp::kTermReqMax) && !sink.overlooks("tcp.term_req.length")) {
     return PduFault{.check = "tcp.term_req.length", .text = "a TermReq of no possible length", .silent = true};
   }
   const bool flagged = (pdu_.flags & flag::hdgstf) != 0;
-  if (auto fault = field(sink, shape.digests && flagged != header_digest_, 1, "tcp.pdu.hdgstf",
-                         "HDGSTF is not as negotiated")) {
+  if (auto fault = field(sink, shape.digests && flagged != header_digest_, 1, "tcp.pdu.hdgstf", "HDGSTF is not as negotiated")) {
     return fault;
   }
-  if (auto fault = field(sink, common.get(tcp::pdu::hlen) != shape.hlen, 2, "tcp.pdu.hlen",
-                         "a wrong HLEN")) {
+  if (auto fault = field(sink, common.get(tcp::pdu::hlen) != shape.hlen, 2, "tcp.pdu.hlen", "a wrong HLEN")) {
     return fault;
   }
   const bool exact = !shape.data;
@@ -195,8 +188,7 @@ std::optional<PduFault> PduReceiver::check_data(std::size_t head, PduSink& sink)
   std::size_t pdo = common.get(tcp::pdu::pdo);
   const std::uint32_t plen = common.get(tcp::pdu::plen);
   const bool flagged = (pdu_.flags & flag::ddgstf) != 0;
-  if (auto fault = field(sink, flagged != data_digest_, 1, "tcp.pdu.ddgstf",
-                         "DDGSTF is not as negotiated")) {
+  if (auto fault = field(sink, flagged != data_digest_, 1, "tcp.pdu.ddgstf", "DDGSTF is not as negotiated")) {
     return fault;
   }
   const bool aligned = pdo >= head && pdo % alignment_ == 0;
@@ -204,8 +196,7 @@ std::optional<PduFault> PduReceiver::check_data(std::size_t head, PduSink& sink)
   if (pdo < head) pdo = head;
   const std::size_t tail = data_digest_ ? tcp::kDigestBytes : 0;
   if (plen <= pdo + tail) {
-    return PduFault{FatalStatus::invalid_header_field, 4, "tcp.pdu.plen",
-                    "a PLEN that leaves no room for data"};
+    return PduFault{FatalStatus::invalid_header_field, 4, "tcp.pdu.plen", "a PLEN that leaves no room for data"};
   }
   tail_ = tail != 0;
   padding_ = pdo - head;

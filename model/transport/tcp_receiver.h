@@ -98,8 +98,7 @@ class PduReceiver {
 
   std::optional<PduFault> take(ByteView& bytes, PduSink& sink, const bool& gone);
   std::optional<PduFault> take_usual(ByteView header, PduSink& sink, const bool& gone);
-  std::optional<PduFault> field(PduSink& sink, bool wrong, std::uint32_t offset, std::string_view check,
-                                std::string_view text);
+  std::optional<PduFault> field(PduSink& sink, bool wrong, std::uint32_t offset, std::string_view check, std::string_view text);
   std::size_t header_bytes(std::uint8_t type) const;
   std::optional<PduFault> check_common(PduSink& sink, const bool& gone);
   std::optional<PduFault> check_lengths(const tcp::PduShape& shape, PduSink& sink);
@@ -121,16 +120,16 @@ class PduReceiver {
   /// The last start with which nothing was wrong: most PDUs of a connection begin alike, and need not
   /// be judged again.
   Start usual_;
-  bool faulty_ = false;           ///< something was wrong with this PDU's start, and overlooked
+  bool faulty_ = false;  ///< something was wrong with this PDU's start, and overlooked
   PduIn pdu_;
-  bool skipped_ = false;          ///< a PDU that nobody looks at
-  bool tail_ = false;             ///< this PDU ends in a data digest
-  std::size_t padding_ = 0;       ///< still to come
+  bool skipped_ = false;     ///< a PDU that nobody looks at
+  bool tail_ = false;        ///< this PDU ends in a data digest
+  std::size_t padding_ = 0;  ///< still to come
   std::uint32_t data_have_ = 0;
   std::uint32_t crc_ = 0;
   std::array<std::uint8_t, tcp::kDigestBytes> digest_ = {};
   std::size_t digest_have_ = 0;
-  bool large_ = false;            ///< the last data was: do not gather much in the scratch buffer
+  bool large_ = false;  ///< the last data was: do not gather much in the scratch buffer
   std::array<MutableBytes, 2> parts_;
   std::uint64_t pdus_ = 0;
 };

@@ -158,8 +158,8 @@ inline void sweep_endings(ConsumerStage& stage, Check& check) {
   ListenTerms holding;
   holding.hold = true;
   stage.peer_listens(holding);
-  constexpr std::array<std::string_view, 6> kMoments = {"before it is connected", "while the peer is asked", "while a reply is held",
-                                                        "when it is connected", "with requests in progress", "after a failure"};
+  constexpr std::array<std::string_view, 6> kMoments = {"before it is connected", "while the peer is asked",   "while a reply is held",
+                                                        "when it is connected",   "with requests in progress", "after a failure"};
   constexpr std::array<std::string_view, 4> kEnds = {"disconnect()", "fail()", "the destruction of the queue pair", "the peer's end"};
   for (const Moment moment : {Moment::idle, Moment::asked, Moment::held, Moment::connected, Moment::busy, Moment::failed}) {
     for (const End end : {End::disconnect, End::fail, End::let_go, End::peer}) {
@@ -200,12 +200,20 @@ inline void sweep_endings(ConsumerStage& stage, Check& check) {
       }
       const int ends_before = line.disconnected;
       switch (end) {
-        case End::disconnect: line.qp().disconnect(); break;
-        case End::fail: line.qp().fail(); break;
-        case End::let_go: program.let_go(line); break;
+        case End::disconnect:
+          line.qp().disconnect();
+          break;
+        case End::fail:
+          line.qp().fail();
+          break;
+        case End::let_go:
+          program.let_go(line);
+          break;
         case End::peer:
-          if (peer == nullptr) request->reject(rdma::reject_reason::consumer_defined, {});
-          else peer->qp().disconnect();
+          if (peer == nullptr)
+            request->reject(rdma::reject_reason::consumer_defined, {});
+          else
+            peer->qp().disconnect();
           break;
       }
       request.reset();
@@ -296,7 +304,8 @@ inline void sweep_unreachable(ConsumerStage& stage, Check& check, bool same_queu
     check.require(program.receive(line), "the program posts a receive");
     line.qp().connect(one.to, nd_parameters());
     if (one.end == End::waits) {
-      program.wait("the end of " + what, [&] { return line.answered(); }, Duration::s(200));
+      program.wait(
+          "the end of " + what, [&] { return line.answered(); }, Duration::s(200));
       check.equal("reports that " + what + " is not to be had", one.refused ? line.rejected : line.unreachable, 1);
     } else {
       program.pass(Duration::ms(500));
@@ -394,8 +403,8 @@ inline void sweep_limits(ConsumerStage& stage, Check& check) {
   bad("a Write of a buffer too many", post(SendOpcode::rdma_write, list, false));
   bad("a Read of a buffer too many", post(SendOpcode::rdma_read, list, false));
   bad("a receive of a buffer too many", line.qp().post_receive({++id, list}));
-  for (const SendOpcode opcode : {SendOpcode::send_with_immediate, SendOpcode::rdma_write_with_immediate, SendOpcode::compare_and_swap,
-                                  SendOpcode::fetch_and_add}) {
+  for (const SendOpcode opcode :
+       {SendOpcode::send_with_immediate, SendOpcode::rdma_write_with_immediate, SendOpcode::compare_and_swap, SendOpcode::fetch_and_add}) {
     const bool has = opcode == SendOpcode::compare_and_swap || opcode == SendOpcode::fetch_and_add ? limits.atomics : limits.immediate_data;
     if (!has) bad("a request of a kind that the device does not have", post(opcode, {region.sge(0, 8)}, false));
   }
@@ -434,7 +443,7 @@ inline void sweep_any_notices(ConsumerStage& stage, Check& check) {
   Armed armed = Armed::no;
   int expected = program.told();
   std::size_t present = 0;
-  bool told = false;  // of all that is present
+  bool told = false;          // of all that is present
   Rng rng(0x6E6F7469636573);  // always the same turns
   for (int turn = 0; turn < 300; ++turn) {
     switch (rng.next() % 6) {

@@ -128,8 +128,8 @@ void QueuePair::accept(Com<IND2Connector> connector, Facts facts, const rdma::Co
   facts_ = std::move(facts);
   depart_before_accept();
   s_.mailbox->start(*this, *connector_, kAccept, [&](OVERLAPPED* overlapped) {
-    return connector_->Accept(object_.get(), parameters.responder_resources, parameters.initiator_depth,
-                              parameters.private_data.data(), static_cast<ULONG>(parameters.private_data.size()), overlapped);
+    return connector_->Accept(object_.get(), parameters.responder_resources, parameters.initiator_depth, parameters.private_data.data(),
+                              static_cast<ULONG>(parameters.private_data.size()), overlapped);
   });
   depart_after_accept(parameters);
 }
@@ -138,7 +138,8 @@ void QueuePair::accept(Com<IND2Connector> connector, Facts facts, const rdma::Co
 
 void QueuePair::on_done(unsigned what, HRESULT status) {
   switch (what) {
-    case kConnect: return on_connect(status);
+    case kConnect:
+      return on_connect(status);
     case kComplete:
     case kAccept:
       if (phase_ != Phase::completing && phase_ != Phase::accepting) return;
@@ -182,9 +183,12 @@ void QueuePair::on_failed(HRESULT status) {
       const bool word = !active || says_something(told.private_data);
       return report(Report::Kind::rejected, word ? reject_reason::consumer_defined : reject_reason::invalid_service_id, std::move(told));
     }
-    case ConnectFailure::unreachable: return report(Report::Kind::unreachable);
-    case ConnectFailure::gone: return report(Report::Kind::disconnected);
-    case ConnectFailure::no_resources: return report(Report::Kind::rejected, reject_reason::no_resources);
+    case ConnectFailure::unreachable:
+      return report(Report::Kind::unreachable);
+    case ConnectFailure::gone:
+      return report(Report::Kind::disconnected);
+    case ConnectFailure::no_resources:
+      return report(Report::Kind::rejected, reject_reason::no_resources);
   }
 }
 
@@ -205,8 +209,11 @@ void QueuePair::disconnect() {
     case Phase::disconnecting:
     case Phase::over:
       return;
-    case Phase::held: connector_->Reject(nullptr, 0); break;
-    default: break;
+    case Phase::held:
+      connector_->Reject(nullptr, 0);
+      break;
+    default:
+      break;
   }
   phase_ = Phase::over;
   give_up_connector();
@@ -243,12 +250,18 @@ void QueuePair::deliver() {
   rdma::ConnectionHandler& handler = *options_.handler;
   // The handler may destroy this queue pair: nothing is touched after it.
   switch (report.kind) {
-    case Report::Kind::established: return handler.on_established(*this, report.facts.get());
-    case Report::Kind::accepted: return handler.on_accepted(*this, report.facts.get());
-    case Report::Kind::rejected: return handler.on_rejected(*this, report.reason, report.facts.private_data);
-    case Report::Kind::unreachable: return handler.on_unreachable(*this);
-    case Report::Kind::disconnected: return handler.on_disconnected(*this);
-    case Report::Kind::failed: return handler.on_queue_error(*this);
+    case Report::Kind::established:
+      return handler.on_established(*this, report.facts.get());
+    case Report::Kind::accepted:
+      return handler.on_accepted(*this, report.facts.get());
+    case Report::Kind::rejected:
+      return handler.on_rejected(*this, report.reason, report.facts.private_data);
+    case Report::Kind::unreachable:
+      return handler.on_unreachable(*this);
+    case Report::Kind::disconnected:
+      return handler.on_disconnected(*this);
+    case Report::Kind::failed:
+      return handler.on_queue_error(*this);
   }
 }
 

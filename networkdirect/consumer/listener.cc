@@ -57,8 +57,7 @@ void Listener::Slot::on_done(unsigned, HRESULT status) {
   listener_.handler_.on_connection_request(std::move(request));
 }
 
-ConnectionRequest::ConnectionRequest(Shared& shared, Com<IND2Connector> connector)
-    : s_(shared), connector_(std::move(connector)) {
+ConnectionRequest::ConnectionRequest(Shared& shared, Com<IND2Connector> connector) : s_(shared), connector_(std::move(connector)) {
   facts_.fetch(*connector_);
   shown_ = facts_.get();
 }

@@ -16,8 +16,7 @@ void RequestOwner::forget_requests() {
   }
 }
 
-Mailbox::Mailbox(World& world, ConsumerHooks* hooks)
-    : hooks_(hooks), events_(std::make_unique<PortEvents>(world, [this] { empty(); })) {}
+Mailbox::Mailbox(World& world, ConsumerHooks* hooks) : hooks_(hooks), events_(std::make_unique<PortEvents>(world, [this] { empty(); })) {}
 
 Mailbox* Mailbox::open(World& world, IND2Adapter& adapter, ConsumerHooks* hooks) {
   std::unique_ptr<Mailbox, void (*)(Mailbox*)> made(new Mailbox(world, hooks), [](Mailbox* mailbox) { delete mailbox; });

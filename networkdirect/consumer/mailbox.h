@@ -20,7 +20,7 @@ class RequestOwner;
 /// One call that was made. Its memory belongs to the mailbox and stays until the provider has ended it.
 struct Request : OVERLAPPED {
   Request() : OVERLAPPED{} {}
-  RequestOwner* owner = nullptr;  ///< null: nobody wants to know
+  RequestOwner* owner = nullptr;     ///< null: nobody wants to know
   IND2Overlapped* object = nullptr;  ///< to ask for the result; null when nobody wants to know
   unsigned what = 0;
   bool pending = false;

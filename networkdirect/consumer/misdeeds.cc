@@ -36,17 +36,15 @@ void QueuePair::depart_before_connect(const SocketAddress& to) {
   }
   if (s_.departs("connector.asked_unconnected")) connector_->GetReadLimits(nullptr, nullptr);
   if (s_.departs("connector.without_queue_pair")) {
-    s_.mailbox->start_unheard([&](OVERLAPPED* overlapped) {
-      return connector_->Connect(nullptr, to.get(), to.length, 0, 0, nullptr, 0, overlapped);
-    });
+    s_.mailbox->start_unheard(
+        [&](OVERLAPPED* overlapped) { return connector_->Connect(nullptr, to.get(), to.length, 0, 0, nullptr, 0, overlapped); });
   }
 }
 
 void QueuePair::depart_after_connect(const SocketAddress& to) {
   if (connector_ && s_.departs("connector.connected_twice")) {
-    s_.mailbox->start_unheard([&](OVERLAPPED* overlapped) {
-      return connector_->Connect(object_.get(), to.get(), to.length, 0, 0, nullptr, 0, overlapped);
-    });
+    s_.mailbox->start_unheard(
+        [&](OVERLAPPED* overlapped) { return connector_->Connect(object_.get(), to.get(), to.length, 0, 0, nullptr, 0, overlapped); });
   }
 }
 
@@ -76,9 +74,8 @@ bool QueuePair::depart_receive(const rdma::ReceiveRequest& request) {
 void QueuePair::depart_refused() {
   if (!s_.departs("connector.refused_reused")) return;
   const SocketAddress to(to_);
-  s_.mailbox->start_unheard([&](OVERLAPPED* overlapped) {
-    return connector_->Connect(object_.get(), to.get(), to.length, 0, 0, nullptr, 0, overlapped);
-  });
+  s_.mailbox->start_unheard(
+      [&](OVERLAPPED* overlapped) { return connector_->Connect(object_.get(), to.get(), to.length, 0, 0, nullptr, 0, overlapped); });
 }
 
 /// The queue pair for another connection.
@@ -88,9 +85,8 @@ void QueuePair::depart_disconnected() {
   if (FAILED(s_.adapter.CreateConnector(IID_IND2Connector, s_.mailbox->file(), again.out()))) return;
   const SocketAddress local({s_.address, 0}), to(to_);
   again->Bind(local.get(), local.length);
-  s_.mailbox->start_unheard([&](OVERLAPPED* overlapped) {
-    return again->Connect(object_.get(), to.get(), to.length, 0, 0, nullptr, 0, overlapped);
-  });
+  s_.mailbox->start_unheard(
+      [&](OVERLAPPED* overlapped) { return again->Connect(object_.get(), to.get(), to.length, 0, 0, nullptr, 0, overlapped); });
 }
 
 void QueuePair::depart_after_post(const rdma::SendRequest& request) {

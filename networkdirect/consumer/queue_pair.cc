@@ -41,8 +41,8 @@ void QueuePair::create() {
   const ULONG inline_bytes = s_.departs("queue_pair.no_inline") ? 0 : s_.limits.max_inline_bytes;
   IUnknown* const receive_queue = receive_queue_for_creation();
   if (shared_queue_ != nullptr) {
-    s_.adapter.CreateQueuePairWithSrq(IID_IND2QueuePair, receive_queue, send_queue_->object(), shared_queue_->object(), context_,
-                                      sends, options_.max_send_sges, inline_bytes, object_.out());
+    s_.adapter.CreateQueuePairWithSrq(IID_IND2QueuePair, receive_queue, send_queue_->object(), shared_queue_->object(), context_, sends,
+                                      options_.max_send_sges, inline_bytes, object_.out());
   } else {
     s_.adapter.CreateQueuePair(IID_IND2QueuePair, receive_queue, send_queue_->object(), context_, receives, sends,
                                options_.max_receive_sges, options_.max_send_sges, inline_bytes, object_.out());

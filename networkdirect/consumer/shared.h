@@ -40,8 +40,7 @@ class RegionTable {
     const Entry* entry = find(sge.lkey);
     if (entry == nullptr) return {nullptr, sge.length, 0};
     // Whatever lies beyond the region is the provider's to find.
-    return {reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(entry->data) + (sge.address - entry->base)), sge.length,
-            entry->token};
+    return {reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(entry->data) + (sge.address - entry->base)), sge.length, entry->token};
   }
   bool covers(const rdma::Sge& sge) const {
     const Entry* entry = find(sge.lkey);

@@ -24,45 +24,64 @@ ULONG region_flags(Access access) {
 CompletionStatus completion_status(HRESULT status, ND2_REQUEST_TYPE type) {
   const bool one_sided = type == Nd2RequestTypeRead || type == Nd2RequestTypeWrite;
   switch (status) {
-    case ND_SUCCESS: return CompletionStatus::success;
-    case ND_CANCELED: return CompletionStatus::flushed;
+    case ND_SUCCESS:
+      return CompletionStatus::success;
+    case ND_CANCELED:
+      return CompletionStatus::flushed;
     // NetworkDirect does not say whose memory it was; of one-sided requests it is mostly the peer's.
     case ND_ACCESS_VIOLATION:
       return one_sided ? CompletionStatus::remote_access_error : CompletionStatus::local_protection_error;
-    case ND_BUFFER_OVERFLOW: return CompletionStatus::local_length_error;
+    case ND_BUFFER_OVERFLOW:
+      return CompletionStatus::local_length_error;
     case ND_DATA_OVERRUN:
       return type == Nd2RequestTypeReceive ? CompletionStatus::local_length_error : CompletionStatus::remote_invalid_request;
-    case ND_IO_TIMEOUT: return CompletionStatus::retry_exceeded;
-    case ND_REMOTE_ERROR: return CompletionStatus::remote_operation_error;
-    case ND_INVALID_DEVICE_REQUEST: return CompletionStatus::local_qp_operation_error;
-    case ND_INTERNAL_ERROR: return CompletionStatus::fatal;
-    default: return CompletionStatus::general_error;
+    case ND_IO_TIMEOUT:
+      return CompletionStatus::retry_exceeded;
+    case ND_REMOTE_ERROR:
+      return CompletionStatus::remote_operation_error;
+    case ND_INVALID_DEVICE_REQUEST:
+      return CompletionStatus::local_qp_operation_error;
+    case ND_INTERNAL_ERROR:
+      return CompletionStatus::fatal;
+    default:
+      return CompletionStatus::general_error;
   }
 }
 
 CompletionOpcode completion_opcode(ND2_REQUEST_TYPE type) {
   switch (type) {
-    case Nd2RequestTypeReceive: return CompletionOpcode::receive;
-    case Nd2RequestTypeRead: return CompletionOpcode::rdma_read;
-    case Nd2RequestTypeWrite: return CompletionOpcode::rdma_write;
-    case Nd2RequestTypeBind: return CompletionOpcode::fast_register;
-    case Nd2RequestTypeInvalidate: return CompletionOpcode::local_invalidate;
-    default: return CompletionOpcode::send;
+    case Nd2RequestTypeReceive:
+      return CompletionOpcode::receive;
+    case Nd2RequestTypeRead:
+      return CompletionOpcode::rdma_read;
+    case Nd2RequestTypeWrite:
+      return CompletionOpcode::rdma_write;
+    case Nd2RequestTypeBind:
+      return CompletionOpcode::fast_register;
+    case Nd2RequestTypeInvalidate:
+      return CompletionOpcode::local_invalidate;
+    default:
+      return CompletionOpcode::send;
   }
 }
 
 std::optional<CompletionOpcode> completion_opcode(SendOpcode opcode) {
   switch (opcode) {
-    case SendOpcode::send: return CompletionOpcode::send;
-    case SendOpcode::rdma_write: return CompletionOpcode::rdma_write;
-    case SendOpcode::rdma_read: return CompletionOpcode::rdma_read;
-    default: return std::nullopt;
+    case SendOpcode::send:
+      return CompletionOpcode::send;
+    case SendOpcode::rdma_write:
+      return CompletionOpcode::rdma_write;
+    case SendOpcode::rdma_read:
+      return CompletionOpcode::rdma_read;
+    default:
+      return std::nullopt;
   }
 }
 
 ConnectFailure connect_failure(HRESULT status) {
   switch (status) {
-    case ND_CONNECTION_REFUSED: return ConnectFailure::refused;
+    case ND_CONNECTION_REFUSED:
+      return ConnectFailure::refused;
     case ND_CANCELED:
     case ND_CONNECTION_ABORTED:
     case ND_CONNECTION_INVALID:
@@ -74,7 +93,8 @@ ConnectFailure connect_failure(HRESULT status) {
     case ND_ADDRESS_ALREADY_EXISTS:
     case ND_SHARING_VIOLATION:
       return ConnectFailure::no_resources;
-    default: return ConnectFailure::unreachable;
+    default:
+      return ConnectFailure::unreachable;
   }
 }
 

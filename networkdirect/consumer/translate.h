@@ -27,7 +27,9 @@ class SocketAddress {
  public:
   SocketAddress() = default;
   explicit SocketAddress(const Endpoint& endpoint);
-  struct sockaddr* get() { return reinterpret_cast<struct sockaddr*>(&storage_); }
+  struct sockaddr* get() {
+    return reinterpret_cast<struct sockaddr*>(&storage_);
+  }
   const struct sockaddr* get() const { return reinterpret_cast<const struct sockaddr*>(&storage_); }
   static Endpoint read(const struct sockaddr* address);
   Endpoint endpoint() const { return read(get()); }

@@ -8,8 +8,8 @@ namespace departure = networkdirect::departure;
 
 DEVIATION(nd_short_list_touched, "networkdirect.provider.list-short", Product::nd_provider,
           "writes to a buffer that is too small for the address list", Departs{departure::kShortListTouched});
-DEVIATION(nd_resolve_minds_port, "networkdirect.provider.resolve-port", Product::nd_provider,
-          "resolves no address that has a port", Departs{departure::kResolveMindsPort});
+DEVIATION(nd_resolve_minds_port, "networkdirect.provider.resolve-port", Product::nd_provider, "resolves no address that has a port",
+          Departs{departure::kResolveMindsPort});
 DEVIATION(nd_resolve_anything, "networkdirect.provider.resolve-foreign", Product::nd_provider,
           "resolves foreign addresses to its first adapter", Departs{departure::kResolveAnything});
 DEVIATION(nd_opens_any_id, "networkdirect.provider.open-id", Product::nd_provider,
@@ -32,14 +32,14 @@ DEVIATION(nd_info_callee_data_small, "networkdirect.adapter.info-callee-data", P
           "carries 32 bytes of private data with a reply", Departs{departure::kInfoCalleeDataSmall});
 DEVIATION(nd_info_registration_small, "networkdirect.adapter.info-registration", Product::nd_provider,
           "registers no more than 1 MiB at a time", Departs{departure::kInfoRegistrationSmall});
-DEVIATION(nd_info_not_in_order, "networkdirect.adapter.info-in-order", Product::nd_provider,
-          "does not say that data is placed in order", Departs{departure::kInfoNotInOrder});
-DEVIATION(nd_adapter_list_empty, "networkdirect.adapter.address-list", Product::nd_provider,
-          "lists no address of an adapter", Departs{departure::kAdapterListEmpty});
-DEVIATION(nd_depth_unchecked, "networkdirect.adapter.queue-depth", Product::nd_provider,
-          "makes completion queues of any depth", Departs{departure::kDepthUnchecked});
-DEVIATION(nd_affinity_refused, "networkdirect.adapter.queue-affinity", Product::nd_provider,
-          "refuses completion queues with an affinity", Departs{departure::kAffinityRefused});
+DEVIATION(nd_info_not_in_order, "networkdirect.adapter.info-in-order", Product::nd_provider, "does not say that data is placed in order",
+          Departs{departure::kInfoNotInOrder});
+DEVIATION(nd_adapter_list_empty, "networkdirect.adapter.address-list", Product::nd_provider, "lists no address of an adapter",
+          Departs{departure::kAdapterListEmpty});
+DEVIATION(nd_depth_unchecked, "networkdirect.adapter.queue-depth", Product::nd_provider, "makes completion queues of any depth",
+          Departs{departure::kDepthUnchecked});
+DEVIATION(nd_affinity_refused, "networkdirect.adapter.queue-affinity", Product::nd_provider, "refuses completion queues with an affinity",
+          Departs{departure::kAffinityRefused});
 DEVIATION(nd_pair_receive_depth_unchecked, "networkdirect.adapter.pair-receive-depth", Product::nd_provider,
           "makes queue pairs with a receive queue deeper than MaxReceiveQueueDepth", Departs{departure::kReceiveDepthUnchecked});
 DEVIATION(nd_pair_initiator_depth_unchecked, "networkdirect.adapter.pair-initiator-depth", Product::nd_provider,
@@ -56,8 +56,8 @@ DEVIATION(nd_maxima_together_refused, "networkdirect.adapter.pair-maxima", Produ
           "refuses queue pairs that ask for all maxima", Departs{departure::kMaximaTogetherRefused});
 DEVIATION(nd_shallow_queue_refused, "networkdirect.adapter.pair-deeper", Product::nd_provider,
           "refuses completion queues that are shallower than the queue pair", Departs{departure::kShallowQueueRefused});
-DEVIATION(nd_shared_depth_unchecked, "networkdirect.adapter.shared-depth", Product::nd_provider,
-          "makes shared receive queues of any depth", Departs{departure::kSharedDepthUnchecked});
+DEVIATION(nd_shared_depth_unchecked, "networkdirect.adapter.shared-depth", Product::nd_provider, "makes shared receive queues of any depth",
+          Departs{departure::kSharedDepthUnchecked});
 DEVIATION(nd_shared_sges_unchecked, "networkdirect.adapter.shared-sges", Product::nd_provider,
           "makes shared receive queues for any number of buffers", Departs{departure::kSharedSgesUnchecked});
 

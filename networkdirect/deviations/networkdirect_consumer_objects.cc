@@ -19,20 +19,20 @@ DEVIATION(nd_consumer_calls_a_released_listener, "networkdirect.consumer.use-aft
           "asks a released listener for its address", Departs{"listener.used_after_release"});
 DEVIATION(nd_consumer_releases_the_adapter_twice, "networkdirect.consumer.release-once", Product::nd_consumer,
           "releases one reference of the adapter twice", Departs{"adapter.released_twice"});
-DEVIATION(nd_consumer_leaks_the_adapter, "networkdirect.consumer.release-all", Product::nd_consumer,
-          "never releases the adapter", Departs{"adapter.leaked"});
-DEVIATION(nd_consumer_leaks_regions, "networkdirect.consumer.release-all", Product::nd_consumer,
-          "never releases memory regions", Departs{"region.leaked"});
+DEVIATION(nd_consumer_leaks_the_adapter, "networkdirect.consumer.release-all", Product::nd_consumer, "never releases the adapter",
+          Departs{"adapter.leaked"});
+DEVIATION(nd_consumer_leaks_regions, "networkdirect.consumer.release-all", Product::nd_consumer, "never releases memory regions",
+          Departs{"region.leaked"});
 DEVIATION(nd_consumer_leaks_completion_queues, "networkdirect.consumer.release-all", Product::nd_consumer,
           "never releases completion queues", Departs{"completion_queue.leaked"});
 DEVIATION(nd_consumer_leaks_shared_queues, "networkdirect.consumer.release-all", Product::nd_consumer,
           "never releases shared receive queues", Departs{"shared_queue.leaked"});
-DEVIATION(nd_consumer_leaks_queue_pairs, "networkdirect.consumer.release-all", Product::nd_consumer,
-          "never releases queue pairs", Departs{"queue_pair.leaked"});
-DEVIATION(nd_consumer_leaks_connectors, "networkdirect.consumer.release-all", Product::nd_consumer,
-          "never releases connectors", Departs{"connector.leaked"});
-DEVIATION(nd_consumer_leaks_listeners, "networkdirect.consumer.release-all", Product::nd_consumer,
-          "never releases listeners", Departs{"listener.leaked"});
+DEVIATION(nd_consumer_leaks_queue_pairs, "networkdirect.consumer.release-all", Product::nd_consumer, "never releases queue pairs",
+          Departs{"queue_pair.leaked"});
+DEVIATION(nd_consumer_leaks_connectors, "networkdirect.consumer.release-all", Product::nd_consumer, "never releases connectors",
+          Departs{"connector.leaked"});
+DEVIATION(nd_consumer_leaks_listeners, "networkdirect.consumer.release-all", Product::nd_consumer, "never releases listeners",
+          Departs{"listener.leaked"});
 DEVIATION(nd_consumer_releases_the_adapter_first, "networkdirect.consumer.adapter-last", Product::nd_consumer,
           "keeps a region longer than the adapter", Departs{"adapter.released_first"});
 DEVIATION(nd_consumer_releases_queue_pairs_last, "networkdirect.consumer.queues-after-pairs", Product::nd_consumer,
@@ -47,8 +47,8 @@ DEVIATION(nd_consumer_mixes_adapters, "networkdirect.consumer.argument-adapter",
           "creates a queue pair on the completion queue of another adapter", Departs{"queue_pair.queue_of_other_adapter"});
 DEVIATION(nd_consumer_gives_a_released_queue, "networkdirect.consumer.argument-living", Product::nd_consumer,
           "creates queue pairs on a released completion queue", Departs{"queue_pair.released_queue"});
-DEVIATION(nd_consumer_gives_no_file, "networkdirect.consumer.file", Product::nd_consumer,
-          "creates completion queues without a file", Departs{"completion_queue.foreign_file"});
+DEVIATION(nd_consumer_gives_no_file, "networkdirect.consumer.file", Product::nd_consumer, "creates completion queues without a file",
+          Departs{"completion_queue.foreign_file"});
 DEVIATION(nd_consumer_asks_for_another_info, "networkdirect.consumer.info-version", Product::nd_consumer,
           "queries the adapter for a version that there is not", Departs{"adapter.info_version"});
 DEVIATION(nd_consumer_asks_for_deep_completion_queues, "networkdirect.consumer.limits", Product::nd_consumer,
@@ -63,9 +63,9 @@ DEVIATION(nd_consumer_registers_with_unknown_flags, "networkdirect.consumer.flag
           "registers memory with a flag that there is not", Departs{"region.unknown_flag"});
 DEVIATION(nd_consumer_posts_with_unknown_flags, "networkdirect.consumer.flags", Product::nd_consumer,
           "posts requests with a flag that there is not", Departs{"post.unknown_flag"});
-DEVIATION(nd_consumer_reads_inline, "networkdirect.consumer.flags", Product::nd_consumer,
-          "posts a Read with inline data", Departs{"post.read_inline"});
-DEVIATION(nd_consumer_solicits_with_a_write, "networkdirect.consumer.flags", Product::nd_consumer,
-          "posts a Write that solicits an event", Departs{"post.write_solicited"});
+DEVIATION(nd_consumer_reads_inline, "networkdirect.consumer.flags", Product::nd_consumer, "posts a Read with inline data",
+          Departs{"post.read_inline"});
+DEVIATION(nd_consumer_solicits_with_a_write, "networkdirect.consumer.flags", Product::nd_consumer, "posts a Write that solicits an event",
+          Departs{"post.write_solicited"});
 
 }  // namespace fb::deviations

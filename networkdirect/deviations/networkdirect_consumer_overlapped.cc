@@ -17,8 +17,8 @@ DEVIATION(nd_consumer_asks_another_object, "networkdirect.consumer.result-of-obj
           "asks another object for the result of a request", Departs{"result.of_other_object"});
 DEVIATION(nd_consumer_asks_no_results, "networkdirect.consumer.result-taken", Product::nd_consumer,
           "never asks for the results of requests", Departs{"result.not_asked"});
-DEVIATION(nd_consumer_takes_pending_for_done, "networkdirect.consumer.result-taken", Product::nd_consumer,
-          "takes what is pending for done", Departs{"pending.taken_for_done"});
+DEVIATION(nd_consumer_takes_pending_for_done, "networkdirect.consumer.result-taken", Product::nd_consumer, "takes what is pending for done",
+          Departs{"pending.taken_for_done"});
 DEVIATION(nd_consumer_waits_without_event, "networkdirect.consumer.wait-with-event", Product::nd_consumer,
           "waits for requests that have no event", Departs{"wait.without_event"});
 

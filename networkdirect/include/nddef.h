@@ -121,8 +121,7 @@ typedef struct _ND2_SGE {
 #endif
 #define ND_LAYOUT(type, member, offset) \
   ND_STATIC_ASSERT(sizeof(void*) != 8 || offsetof(type, member) == (offset), #type "." #member " is misplaced")
-#define ND_LAYOUT_SIZE(type, size) \
-  ND_STATIC_ASSERT(sizeof(void*) != 8 || sizeof(type) == (size), #type " has another size")
+#define ND_LAYOUT_SIZE(type, size) ND_STATIC_ASSERT(sizeof(void*) != 8 || sizeof(type) == (size), #type " has another size")
 
 ND_LAYOUT(ND2_ADAPTER_INFO, InfoVersion, 0);
 ND_LAYOUT(ND2_ADAPTER_INFO, VendorId, 4);

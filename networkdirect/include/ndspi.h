@@ -17,14 +17,14 @@
 #define ND_UNKNOWN_SLOTS
 #define ND_OVERLAPPED_SLOTS
 #else
-#define ND_UNKNOWN_SLOTS                                               \
-  STDMETHOD(QueryInterface)(THIS_ REFIID riid, VOID** ppvObject) PURE; \
-  STDMETHOD_(ULONG, AddRef)(THIS) PURE;                                \
+#define ND_UNKNOWN_SLOTS                                                \
+  STDMETHOD(QueryInterface)(THIS_ REFIID riid, VOID * *ppvObject) PURE; \
+  STDMETHOD_(ULONG, AddRef)(THIS) PURE;                                 \
   STDMETHOD_(ULONG, Release)(THIS) PURE;
 #define ND_OVERLAPPED_SLOTS                       \
   ND_UNKNOWN_SLOTS                                \
   STDMETHOD(CancelOverlappedRequests)(THIS) PURE; \
-  STDMETHOD(GetOverlappedResult)(THIS_ OVERLAPPED* pOverlapped, BOOL wait) PURE;
+  STDMETHOD(GetOverlappedResult)(THIS_ OVERLAPPED * pOverlapped, BOOL wait) PURE;
 #endif
 
 DEFINE_GUID(IID_IND2Overlapped, 0xABF72719, 0xB016, 0x4A40, 0xA6, 0xF7, 0x62, 0x27, 0x91, 0xA7, 0x04, 0x4C);
@@ -53,28 +53,28 @@ DEFINE_GUID(IID_INDProvider, 0x0C5DD316, 0x5FDF, 0x47E6, 0xB2, 0xD0, 0x2A, 0x6E,
 #define INTERFACE IND2Overlapped
 DECLARE_INTERFACE_(IND2Overlapped, IUnknown) {
   ND_UNKNOWN_SLOTS
-  STDMETHOD(CancelOverlappedRequests)(THIS) PURE;                                 // 3
-  STDMETHOD(GetOverlappedResult)(THIS_ OVERLAPPED* pOverlapped, BOOL wait) PURE;  // 4
+  STDMETHOD(CancelOverlappedRequests)(THIS) PURE;                                  // 3
+  STDMETHOD(GetOverlappedResult)(THIS_ OVERLAPPED * pOverlapped, BOOL wait) PURE;  // 4
 };
 
 #undef INTERFACE
 #define INTERFACE IND2CompletionQueue
 DECLARE_INTERFACE_(IND2CompletionQueue, IND2Overlapped) {
   ND_OVERLAPPED_SLOTS
-  STDMETHOD(GetNotifyAffinity)(THIS_ USHORT* pGroup, KAFFINITY* pAffinity) PURE;   // 5
-  STDMETHOD(Resize)(THIS_ ULONG queueDepth) PURE;                                  // 6
-  STDMETHOD(Notify)(THIS_ ULONG type, OVERLAPPED* pOverlapped) PURE;               // 7
-  STDMETHOD_(ULONG, GetResults)(THIS_ ND2_RESULT results[], ULONG nResults) PURE;  // 8
+  STDMETHOD(GetNotifyAffinity)(THIS_ USHORT * pGroup, KAFFINITY * pAffinity) PURE;  // 5
+  STDMETHOD(Resize)(THIS_ ULONG queueDepth) PURE;                                   // 6
+  STDMETHOD(Notify)(THIS_ ULONG type, OVERLAPPED * pOverlapped) PURE;               // 7
+  STDMETHOD_(ULONG, GetResults)(THIS_ ND2_RESULT results[], ULONG nResults) PURE;   // 8
 };
 
 #undef INTERFACE
 #define INTERFACE IND2SharedReceiveQueue
 DECLARE_INTERFACE_(IND2SharedReceiveQueue, IND2Overlapped) {
   ND_OVERLAPPED_SLOTS
-  STDMETHOD(GetNotifyAffinity)(THIS_ USHORT* pGroup, KAFFINITY* pAffinity) PURE;         // 5
-  STDMETHOD(Modify)(THIS_ ULONG queueDepth, ULONG notifyThreshold) PURE;                 // 6
-  STDMETHOD(Notify)(THIS_ OVERLAPPED* pOverlapped) PURE;                                 // 7
-  STDMETHOD(Receive)(THIS_ VOID* requestContext, const ND2_SGE sge[], ULONG nSge) PURE;  // 8
+  STDMETHOD(GetNotifyAffinity)(THIS_ USHORT * pGroup, KAFFINITY * pAffinity) PURE;        // 5
+  STDMETHOD(Modify)(THIS_ ULONG queueDepth, ULONG notifyThreshold) PURE;                  // 6
+  STDMETHOD(Notify)(THIS_ OVERLAPPED * pOverlapped) PURE;                                 // 7
+  STDMETHOD(Receive)(THIS_ VOID * requestContext, const ND2_SGE sge[], ULONG nSge) PURE;  // 8
 };
 
 #undef INTERFACE
@@ -89,7 +89,7 @@ DECLARE_INTERFACE_(IND2MemoryWindow, IUnknown) {
 DECLARE_INTERFACE_(IND2MemoryRegion, IND2Overlapped) {
   ND_OVERLAPPED_SLOTS
   STDMETHOD(Register)(THIS_ const VOID* pBuffer, SIZE_T cbBuffer, ULONG flags, OVERLAPPED* pOverlapped) PURE;  // 5
-  STDMETHOD(Deregister)(THIS_ OVERLAPPED* pOverlapped) PURE;                                                   // 6
+  STDMETHOD(Deregister)(THIS_ OVERLAPPED * pOverlapped) PURE;                                                  // 6
   STDMETHOD_(UINT32, GetLocalToken)(THIS) PURE;                                                                // 7
   STDMETHOD_(UINT32, GetRemoteToken)(THIS) PURE;                                                               // 8
 };
@@ -100,80 +100,86 @@ DECLARE_INTERFACE_(IND2MemoryRegion, IND2Overlapped) {
 #define INTERFACE IND2QueuePair
 DECLARE_INTERFACE_(IND2QueuePair, IUnknown) {
   ND_UNKNOWN_SLOTS
-  STDMETHOD(Flush)(THIS) PURE;                                                                         // 3
-  STDMETHOD(Send)(THIS_ VOID* requestContext, const ND2_SGE sge[], ULONG nSge, ULONG flags) PURE;      // 4
-  STDMETHOD(Receive)(THIS_ VOID* requestContext, const ND2_SGE sge[], ULONG nSge) PURE;                // 5
-  STDMETHOD(Bind)(THIS_ VOID* requestContext, IUnknown* pMemoryRegion, IUnknown* pMemoryWindow,        // 6
-                  const VOID* pBuffer, SIZE_T cbBuffer, ULONG flags) PURE;
-  STDMETHOD(Invalidate)(THIS_ VOID* requestContext, IUnknown* pMemoryWindow, ULONG flags) PURE;        // 7
-  STDMETHOD(Read)(THIS_ VOID* requestContext, const ND2_SGE sge[], ULONG nSge, UINT64 remoteAddress,   // 8
-                  UINT32 remoteToken, ULONG flags) PURE;
-  STDMETHOD(Write)(THIS_ VOID* requestContext, const ND2_SGE sge[], ULONG nSge, UINT64 remoteAddress,  // 9
-                   UINT32 remoteToken, ULONG flags) PURE;
+  STDMETHOD(Flush)(THIS) PURE;                                                                      // 3
+  STDMETHOD(Send)(THIS_ VOID * requestContext, const ND2_SGE sge[], ULONG nSge, ULONG flags) PURE;  // 4
+  STDMETHOD(Receive)(THIS_ VOID * requestContext, const ND2_SGE sge[], ULONG nSge) PURE;            // 5
+  STDMETHOD(Bind)
+  (THIS_ VOID * requestContext, IUnknown * pMemoryRegion, IUnknown * pMemoryWindow,  // 6
+   const VOID* pBuffer, SIZE_T cbBuffer, ULONG flags) PURE;
+  STDMETHOD(Invalidate)(THIS_ VOID * requestContext, IUnknown * pMemoryWindow, ULONG flags) PURE;  // 7
+  STDMETHOD(Read)
+  (THIS_ VOID * requestContext, const ND2_SGE sge[], ULONG nSge, UINT64 remoteAddress,  // 8
+   UINT32 remoteToken, ULONG flags) PURE;
+  STDMETHOD(Write)
+  (THIS_ VOID * requestContext, const ND2_SGE sge[], ULONG nSge, UINT64 remoteAddress,  // 9
+   UINT32 remoteToken, ULONG flags) PURE;
 };
 
 #undef INTERFACE
 #define INTERFACE IND2Connector
 DECLARE_INTERFACE_(IND2Connector, IND2Overlapped) {
   ND_OVERLAPPED_SLOTS
-  STDMETHOD(Bind)(THIS_ const struct sockaddr* pAddress, ULONG cbAddress) PURE;                   // 5
-  STDMETHOD(Connect)(THIS_ IUnknown* pQueuePair, const struct sockaddr* pDestinationAddress,      // 6
-                     ULONG cbDestinationAddress, ULONG inboundReadLimit, ULONG outboundReadLimit,
-                     const VOID* pPrivateData, ULONG cbPrivateData, OVERLAPPED* pOverlapped) PURE;
-  STDMETHOD(CompleteConnect)(THIS_ OVERLAPPED* pOverlapped) PURE;                                 // 7
-  STDMETHOD(Accept)(THIS_ IUnknown* pQueuePair, ULONG inboundReadLimit, ULONG outboundReadLimit,  // 8
-                    const VOID* pPrivateData, ULONG cbPrivateData, OVERLAPPED* pOverlapped) PURE;
-  STDMETHOD(Reject)(THIS_ const VOID* pPrivateData, ULONG cbPrivateData) PURE;                    // 9
-  STDMETHOD(GetReadLimits)(THIS_ ULONG* pInboundReadLimit, ULONG* pOutboundReadLimit) PURE;       // 10
-  STDMETHOD(GetPrivateData)(THIS_ VOID* pPrivateData, ULONG* pcbPrivateData) PURE;                // 11
-  STDMETHOD(GetLocalAddress)(THIS_ struct sockaddr* pAddress, ULONG* pcbAddress) PURE;            // 12
-  STDMETHOD(GetPeerAddress)(THIS_ struct sockaddr* pAddress, ULONG* pcbAddress) PURE;             // 13
-  STDMETHOD(NotifyDisconnect)(THIS_ OVERLAPPED* pOverlapped) PURE;                                // 14
-  STDMETHOD(Disconnect)(THIS_ OVERLAPPED* pOverlapped) PURE;                                      // 15
+  STDMETHOD(Bind)(THIS_ const struct sockaddr* pAddress, ULONG cbAddress) PURE;  // 5
+  STDMETHOD(Connect)
+  (THIS_ IUnknown * pQueuePair, const struct sockaddr* pDestinationAddress,  // 6
+   ULONG cbDestinationAddress, ULONG inboundReadLimit, ULONG outboundReadLimit, const VOID* pPrivateData, ULONG cbPrivateData,
+   OVERLAPPED* pOverlapped) PURE;
+  STDMETHOD(CompleteConnect)(THIS_ OVERLAPPED * pOverlapped) PURE;  // 7
+  STDMETHOD(Accept)
+  (THIS_ IUnknown * pQueuePair, ULONG inboundReadLimit, ULONG outboundReadLimit,  // 8
+   const VOID* pPrivateData, ULONG cbPrivateData, OVERLAPPED* pOverlapped) PURE;
+  STDMETHOD(Reject)(THIS_ const VOID* pPrivateData, ULONG cbPrivateData) PURE;                 // 9
+  STDMETHOD(GetReadLimits)(THIS_ ULONG * pInboundReadLimit, ULONG * pOutboundReadLimit) PURE;  // 10
+  STDMETHOD(GetPrivateData)(THIS_ VOID * pPrivateData, ULONG * pcbPrivateData) PURE;           // 11
+  STDMETHOD(GetLocalAddress)(THIS_ struct sockaddr * pAddress, ULONG * pcbAddress) PURE;       // 12
+  STDMETHOD(GetPeerAddress)(THIS_ struct sockaddr * pAddress, ULONG * pcbAddress) PURE;        // 13
+  STDMETHOD(NotifyDisconnect)(THIS_ OVERLAPPED * pOverlapped) PURE;                            // 14
+  STDMETHOD(Disconnect)(THIS_ OVERLAPPED * pOverlapped) PURE;                                  // 15
 };
 
 #undef INTERFACE
 #define INTERFACE IND2Listener
 DECLARE_INTERFACE_(IND2Listener, IND2Overlapped) {
   ND_OVERLAPPED_SLOTS
-  STDMETHOD(Bind)(THIS_ const struct sockaddr* pAddress, ULONG cbAddress) PURE;               // 5
-  STDMETHOD(Listen)(THIS_ ULONG backlog) PURE;                                                // 6
-  STDMETHOD(GetLocalAddress)(THIS_ struct sockaddr* pAddress, ULONG* pcbAddress) PURE;        // 7
-  STDMETHOD(GetConnectionRequest)(THIS_ IUnknown* pConnector, OVERLAPPED* pOverlapped) PURE;  // 8
+  STDMETHOD(Bind)(THIS_ const struct sockaddr* pAddress, ULONG cbAddress) PURE;                 // 5
+  STDMETHOD(Listen)(THIS_ ULONG backlog) PURE;                                                  // 6
+  STDMETHOD(GetLocalAddress)(THIS_ struct sockaddr * pAddress, ULONG * pcbAddress) PURE;        // 7
+  STDMETHOD(GetConnectionRequest)(THIS_ IUnknown * pConnector, OVERLAPPED * pOverlapped) PURE;  // 8
 };
 
 #undef INTERFACE
 #define INTERFACE IND2Adapter
 DECLARE_INTERFACE_(IND2Adapter, IUnknown) {
   ND_UNKNOWN_SLOTS
-  STDMETHOD(CreateOverlappedFile)(THIS_ HANDLE* phOverlappedFile) PURE;                                       // 3
-  STDMETHOD(Query)(THIS_ ND2_ADAPTER_INFO* pInfo, ULONG* pcbInfo) PURE;                                       // 4
-  STDMETHOD(QueryAddressList)(THIS_ SOCKET_ADDRESS_LIST* pAddressList, ULONG* pcbAddressList) PURE;           // 5
-  STDMETHOD(CreateCompletionQueue)(THIS_ REFIID iid, HANDLE hOverlappedFile, ULONG queueDepth, USHORT group,  // 6
-                                   KAFFINITY affinity, VOID** ppCompletionQueue) PURE;
-  STDMETHOD(CreateMemoryRegion)(THIS_ REFIID iid, HANDLE hOverlappedFile, VOID** ppMemoryRegion) PURE;        // 7
-  STDMETHOD(CreateMemoryWindow)(THIS_ REFIID iid, VOID** ppMemoryWindow) PURE;                                // 8
-  STDMETHOD(CreateSharedReceiveQueue)(THIS_ REFIID iid, HANDLE hOverlappedFile, ULONG queueDepth,             // 9
-                                      ULONG maxRequestSge, ULONG notifyThreshold, USHORT group, KAFFINITY affinity,
-                                      VOID** ppSharedReceiveQueue) PURE;
-  STDMETHOD(CreateQueuePair)(THIS_ REFIID iid, IUnknown* pReceiveCompletionQueue,                             // 10
-                             IUnknown* pInitiatorCompletionQueue, VOID* context, ULONG receiveQueueDepth,
-                             ULONG initiatorQueueDepth, ULONG maxReceiveRequestSge, ULONG maxInitiatorRequestSge,
-                             ULONG inlineDataSize, VOID** ppQueuePair) PURE;
-  STDMETHOD(CreateQueuePairWithSrq)(THIS_ REFIID iid, IUnknown* pReceiveCompletionQueue,                      // 11
-                                    IUnknown* pInitiatorCompletionQueue, IUnknown* pSharedReceiveQueue,
-                                    VOID* context, ULONG initiatorQueueDepth, ULONG maxInitiatorRequestSge,
-                                    ULONG inlineDataSize, VOID** ppQueuePair) PURE;
-  STDMETHOD(CreateConnector)(THIS_ REFIID iid, HANDLE hOverlappedFile, VOID** ppConnector) PURE;              // 12
-  STDMETHOD(CreateListener)(THIS_ REFIID iid, HANDLE hOverlappedFile, VOID** ppListener) PURE;                // 13
+  STDMETHOD(CreateOverlappedFile)(THIS_ HANDLE * phOverlappedFile) PURE;                               // 3
+  STDMETHOD(Query)(THIS_ ND2_ADAPTER_INFO * pInfo, ULONG * pcbInfo) PURE;                              // 4
+  STDMETHOD(QueryAddressList)(THIS_ SOCKET_ADDRESS_LIST * pAddressList, ULONG * pcbAddressList) PURE;  // 5
+  STDMETHOD(CreateCompletionQueue)
+  (THIS_ REFIID iid, HANDLE hOverlappedFile, ULONG queueDepth, USHORT group,  // 6
+   KAFFINITY affinity, VOID * *ppCompletionQueue) PURE;
+  STDMETHOD(CreateMemoryRegion)(THIS_ REFIID iid, HANDLE hOverlappedFile, VOID * *ppMemoryRegion) PURE;  // 7
+  STDMETHOD(CreateMemoryWindow)(THIS_ REFIID iid, VOID * *ppMemoryWindow) PURE;                          // 8
+  STDMETHOD(CreateSharedReceiveQueue)
+  (THIS_ REFIID iid, HANDLE hOverlappedFile, ULONG queueDepth,  // 9
+   ULONG maxRequestSge, ULONG notifyThreshold, USHORT group, KAFFINITY affinity, VOID * *ppSharedReceiveQueue) PURE;
+  STDMETHOD(CreateQueuePair)
+  (THIS_ REFIID iid, IUnknown * pReceiveCompletionQueue,  // 10
+   IUnknown * pInitiatorCompletionQueue, VOID * context, ULONG receiveQueueDepth, ULONG initiatorQueueDepth, ULONG maxReceiveRequestSge,
+   ULONG maxInitiatorRequestSge, ULONG inlineDataSize, VOID * *ppQueuePair) PURE;
+  STDMETHOD(CreateQueuePairWithSrq)
+  (THIS_ REFIID iid, IUnknown * pReceiveCompletionQueue,  // 11
+   IUnknown * pInitiatorCompletionQueue, IUnknown * pSharedReceiveQueue, VOID * context, ULONG initiatorQueueDepth,
+   ULONG maxInitiatorRequestSge, ULONG inlineDataSize, VOID * *ppQueuePair) PURE;
+  STDMETHOD(CreateConnector)(THIS_ REFIID iid, HANDLE hOverlappedFile, VOID * *ppConnector) PURE;  // 12
+  STDMETHOD(CreateListener)(THIS_ REFIID iid, HANDLE hOverlappedFile, VOID * *ppListener) PURE;    // 13
 };
 
 #undef INTERFACE
 #define INTERFACE IND2Provider
 DECLARE_INTERFACE_(IND2Provider, IUnknown) {
   ND_UNKNOWN_SLOTS
-  STDMETHOD(QueryAddressList)(THIS_ SOCKET_ADDRESS_LIST* pAddressList, ULONG* pcbAddressList) PURE;            // 3
+  STDMETHOD(QueryAddressList)(THIS_ SOCKET_ADDRESS_LIST * pAddressList, ULONG * pcbAddressList) PURE;          // 3
   STDMETHOD(ResolveAddress)(THIS_ const struct sockaddr* pAddress, ULONG cbAddress, UINT64* pAdapterId) PURE;  // 4
-  STDMETHOD(OpenAdapter)(THIS_ REFIID iid, UINT64 adapterId, VOID** ppAdapter) PURE;                           // 5
+  STDMETHOD(OpenAdapter)(THIS_ REFIID iid, UINT64 adapterId, VOID * *ppAdapter) PURE;                          // 5
 };
 #undef INTERFACE

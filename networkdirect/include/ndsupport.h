@@ -10,7 +10,7 @@
 #ifndef PFL_NETWORKDIRECT_PROVIDER
 #define PFL_NETWORKDIRECT_PROVIDER 0x00000010
 #endif
-#define ND_CATALOG_SERVICE_FLAGS 0x0000008E  // guaranteed delivery and order, message oriented, connect data
+#define ND_CATALOG_SERVICE_FLAGS 0x0000008E   // guaranteed delivery and order, message oriented, connect data
 #define ND_CATALOG_PROVIDER_FLAGS 0x00000014  // hidden, NetworkDirect
 #define ND_CATALOG_SOCKET_TYPE (-1)
 
@@ -33,8 +33,8 @@ VOID ND_HELPER_API NdFlushProviders(VOID);
 
 HRESULT ND_HELPER_API NdQueryAddressList(DWORD flags, SOCKET_ADDRESS_LIST* pAddressList, SIZE_T* pcbAddressList);
 // The local address from which the remote one is reached.
-HRESULT ND_HELPER_API NdResolveAddress(const struct sockaddr* pRemoteAddress, SIZE_T cbRemoteAddress,
-                                       struct sockaddr* pLocalAddress, SIZE_T* pcbLocalAddress);
+HRESULT ND_HELPER_API NdResolveAddress(const struct sockaddr* pRemoteAddress, SIZE_T cbRemoteAddress, struct sockaddr* pLocalAddress,
+                                       SIZE_T* pcbLocalAddress);
 HRESULT ND_HELPER_API NdCheckAddress(const struct sockaddr* pAddress, SIZE_T cbAddress);
 HRESULT ND_HELPER_API NdOpenAdapter(REFIID iid, const struct sockaddr* pLocalAddress, SIZE_T cbLocalAddress, VOID** ppAdapter);
 

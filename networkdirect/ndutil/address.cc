@@ -4,9 +4,7 @@
 
 namespace fb::ndutil {
 
-std::size_t Address::size_of(int family) {
-  return family == AF_INET ? sizeof(sockaddr_in) : family == AF_INET6 ? sizeof(sockaddr_in6) : 0;
-}
+std::size_t Address::size_of(int family) { return family == AF_INET ? sizeof(sockaddr_in) : family == AF_INET6 ? sizeof(sockaddr_in6) : 0; }
 
 std::optional<Address> Address::from(const void* address, std::size_t size) {
   sockaddr head = {};

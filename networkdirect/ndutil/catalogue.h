@@ -26,9 +26,9 @@ inline constexpr const wchar_t* kVerifierLibrary = L"libfabricbench_networkdirec
 
 struct ProviderEntry {
   GUID id = {};
-  int version = 0;         ///< ND_VERSION_1 or ND_VERSION_2 (2 in the entry is that too), or whatever else the entry says
-  std::wstring path;       ///< as it is catalogued
-  std::wstring library;    ///< the same with the environment's values in it
+  int version = 0;       ///< ND_VERSION_1 or ND_VERSION_2 (2 in the entry is that too), or whatever else the entry says
+  std::wstring path;     ///< as it is catalogued
+  std::wstring library;  ///< the same with the environment's values in it
   std::wstring name;
   bool catalogued = true;  ///< otherwise the environment names it
 

@@ -21,9 +21,9 @@ void Changes::arm(int which) {
   Watch& watch = watches_[which];
   watch.request = {};
   DWORD bytes = 0;
-  const int answer = which == kCatalogue ? WSAProviderConfigChange(&catalogue_, &watch.request, nullptr)
-                                         : WSAIoctl(sockets_[which], SIO_ADDRESS_LIST_CHANGE, nullptr, 0, nullptr, 0, &bytes,
-                                                    &watch.request, nullptr);
+  const int answer = which == kCatalogue
+                         ? WSAProviderConfigChange(&catalogue_, &watch.request, nullptr)
+                         : WSAIoctl(sockets_[which], SIO_ADDRESS_LIST_CHANGE, nullptr, 0, nullptr, 0, &bytes, &watch.request, nullptr);
   watch.armed = answer == 0 || WSAGetLastError() == WSA_IO_PENDING;
 }
 

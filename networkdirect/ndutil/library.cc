@@ -67,8 +67,8 @@ HRESULT query_addresses(IND2Provider& provider, std::vector<Address>& out) {
   if (FAILED(status)) return status;
   if (buffer.empty() || bytes < sizeof(INT)) return ND_SUCCESS;
   const std::size_t room = (buffer.size() * sizeof(SOCKET_ADDRESS_LIST) - offsetof(SOCKET_ADDRESS_LIST, Address)) / sizeof(SOCKET_ADDRESS);
-  const auto* entries = reinterpret_cast<const SOCKET_ADDRESS*>(reinterpret_cast<const char*>(buffer.data()) +
-                                                                offsetof(SOCKET_ADDRESS_LIST, Address));
+  const auto* entries =
+      reinterpret_cast<const SOCKET_ADDRESS*>(reinterpret_cast<const char*>(buffer.data()) + offsetof(SOCKET_ADDRESS_LIST, Address));
   for (std::size_t i = 0; i < room && static_cast<INT>(i) < buffer.front().iAddressCount; ++i) {
     const INT length = entries[i].iSockaddrLength;
     const auto address = Address::from(entries[i].lpSockaddr, length > 0 ? static_cast<std::size_t>(length) : 0);

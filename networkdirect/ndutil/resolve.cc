@@ -6,9 +6,7 @@ namespace fb::ndutil {
 
 namespace {
 
-bool contains(const std::vector<Address>& all, const Address& address) {
-  return std::find(all.begin(), all.end(), address) != all.end();
-}
+bool contains(const std::vector<Address>& all, const Address& address) { return std::find(all.begin(), all.end(), address) != all.end(); }
 
 // Nobody says how long the prefix of an address's network is. Loopback has its own; for the rest, the usual lengths.
 bool same_network(const Address& a, const Address& b) {
@@ -62,8 +60,8 @@ std::optional<Address> ask_routing(const Address& remote, bool& reachable) {
   SOCKADDR_INET to = remote.get();
   SOCKADDR_INET from = {};
   DWORD bytes = 0;
-  reachable = WSAIoctl(probe, SIO_ROUTING_INTERFACE_QUERY, &to, static_cast<DWORD>(remote.size()), &from, sizeof(from), &bytes,
-                       nullptr, nullptr) == 0;
+  reachable = WSAIoctl(probe, SIO_ROUTING_INTERFACE_QUERY, &to, static_cast<DWORD>(remote.size()), &from, sizeof(from), &bytes, nullptr,
+                       nullptr) == 0;
   closesocket(probe);
   return reachable ? Address::from(&from, bytes) : std::nullopt;
 }

@@ -41,11 +41,8 @@ std::vector<Address> all_addresses() {
 }
 
 std::vector<Address> adapter_addresses(IND2Adapter* adapter) {
-  return list<ULONG>("QueryAddressList", [adapter](SOCKET_ADDRESS_LIST* addresses, ULONG* bytes) {
-    return adapter->QueryAddressList(addresses, bytes);
-  });
+  return list<ULONG>("QueryAddressList",
+                     [adapter](SOCKET_ADDRESS_LIST* addresses, ULONG* bytes) { return adapter->QueryAddressList(addresses, bytes); });
 }
 
-Address said_or_first(const Options& options) {
-  return options.address.length != 0 ? options.address : all_addresses().front();
-}
+Address said_or_first(const Options& options) { return options.address.length != 0 ? options.address : all_addresses().front(); }

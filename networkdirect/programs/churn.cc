@@ -40,8 +40,7 @@ OVERLAPPED* Churn::prepare(Slot& slot, Step step) {
 }
 
 void Churn::create_pair(Slot& slot) {
-  check(device_->CreateQueuePair(IID_IND2QueuePair, queue_.get(), queue_.get(), &slot, 1, 1, 1, 1, 0, slot.pair.put()),
-        "CreateQueuePair");
+  check(device_->CreateQueuePair(IID_IND2QueuePair, queue_.get(), queue_.get(), &slot, 1, 1, 1, 1, 0, slot.pair.put()), "CreateQueuePair");
 }
 
 void Churn::create_connector(Slot& slot) {
@@ -50,13 +49,20 @@ void Churn::create_connector(Slot& slot) {
 
 const char* Churn::name(Step step) {
   switch (step) {
-    case Step::request: return "GetConnectionRequest";
-    case Step::connecting: return "Connect";
-    case Step::completing: return "CompleteConnect";
-    case Step::accepting: return "Accept";
-    case Step::hearing: return "NotifyDisconnect";
-    case Step::disconnecting: return "Disconnect";
-    case Step::idle: break;
+    case Step::request:
+      return "GetConnectionRequest";
+    case Step::connecting:
+      return "Connect";
+    case Step::completing:
+      return "CompleteConnect";
+    case Step::accepting:
+      return "Accept";
+    case Step::hearing:
+      return "NotifyDisconnect";
+    case Step::disconnecting:
+      return "Disconnect";
+    case Step::idle:
+      break;
   }
   return "GetQueuedCompletionStatus";
 }

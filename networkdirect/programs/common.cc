@@ -10,7 +10,8 @@ struct Name {
   const char* name;
 };
 
-#define NAME(status) {status, #status}
+#define NAME(status) \
+  { status, #status }
 const Name kNames[] = {
     NAME(ND_SUCCESS),
     NAME(ND_TIMEOUT),

@@ -65,12 +65,17 @@ Listener::Listener(Device& device, const Address& address) {
 }
 
 Connection::Connection(Device& device, const Options& options, const Sizes& sizes)
-    : options_(options), local_(device.local()), sizes_(sizes), inline_most_(device.inline_most()), request_(options.patience_ms),
-      notified_(options.patience_ms), gone_(options.patience_ms) {
+    : options_(options),
+      local_(device.local()),
+      sizes_(sizes),
+      inline_most_(device.inline_most()),
+      request_(options.patience_ms),
+      notified_(options.patience_ms),
+      gone_(options.patience_ms) {
   check(device->CreateCompletionQueue(IID_IND2CompletionQueue, device.file(), sizes.receives + sizes.requests, 0, 0, queue_.put()),
         "CreateCompletionQueue");
-  check(device->CreateQueuePair(IID_IND2QueuePair, queue_.get(), queue_.get(), this, sizes.receives, sizes.requests, sizes.sges,
-                                sizes.sges, inline_most_, pair_.put()),
+  check(device->CreateQueuePair(IID_IND2QueuePair, queue_.get(), queue_.get(), this, sizes.receives, sizes.requests, sizes.sges, sizes.sges,
+                                inline_most_, pair_.put()),
         "CreateQueuePair");
   check(device->CreateConnector(IID_IND2Connector, device.file(), connector_.put()), "CreateConnector");
 }
@@ -107,16 +112,16 @@ Hello Connection::await(Listener& listener, UINT32 program, bool known) {
 }
 
 void Connection::accept(const Hello& hello) {
-  request_.expect(connector_.get(),
-                  connector_->Accept(pair_.get(), sizes_.reads, sizes_.reads, &hello, sizeof(hello), request_.begin()), "Accept");
+  request_.expect(connector_.get(), connector_->Accept(pair_.get(), sizes_.reads, sizes_.reads, &hello, sizeof(hello), request_.begin()),
+                  "Accept");
   hear_of_disconnect();
 }
 
 Hello Connection::connect(const Hello& hello) {
   check(connector_->Bind(local_.get(), local_.length), "Bind");
   request_.expect(connector_.get(),
-                  connector_->Connect(pair_.get(), options_.address.get(), options_.address.length, sizes_.reads, sizes_.reads,
-                                      &hello, sizeof(hello), request_.begin()),
+                  connector_->Connect(pair_.get(), options_.address.get(), options_.address.length, sizes_.reads, sizes_.reads, &hello,
+                                      sizeof(hello), request_.begin()),
                   "Connect");
   Hello theirs;
   ULONG bytes = sizeof(theirs);
@@ -176,13 +181,20 @@ ND2_RESULT Connection::expect(ND2_REQUEST_TYPE type) {
 
 const char* request_name(ND2_REQUEST_TYPE type) {
   switch (type) {
-    case Nd2RequestTypeReceive: return "Receive";
-    case Nd2RequestTypeSend: return "Send";
-    case Nd2RequestTypeBind: return "Bind";
-    case Nd2RequestTypeInvalidate: return "Invalidate";
-    case Nd2RequestTypeRead: return "Read";
-    case Nd2RequestTypeWrite: return "Write";
-    default: return "GetResults";
+    case Nd2RequestTypeReceive:
+      return "Receive";
+    case Nd2RequestTypeSend:
+      return "Send";
+    case Nd2RequestTypeBind:
+      return "Bind";
+    case Nd2RequestTypeInvalidate:
+      return "Invalidate";
+    case Nd2RequestTypeRead:
+      return "Read";
+    case Nd2RequestTypeWrite:
+      return "Write";
+    default:
+      return "GetResults";
   }
 }
 

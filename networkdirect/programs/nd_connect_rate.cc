@@ -27,7 +27,9 @@ class Server : public Churn {
 
   void go_on(Slot& slot, HRESULT status) override {
     switch (slot.step) {
-      case Step::request: accept(slot, status); return;
+      case Step::request:
+        accept(slot, status);
+        return;
       case Step::accepting:
         // A client that gave up: the next one, please.
         if (status == ND_CONNECTION_ABORTED || status == ND_CONNECTION_REFUSED) {
@@ -50,7 +52,8 @@ class Server : public Churn {
         await(slot);
         InterlockedIncrement64(&ended_);
         return;
-      default: fail(name(slot.step), "a completion that nobody asked for");
+      default:
+        fail(name(slot.step), "a completion that nobody asked for");
     }
   }
 
@@ -58,8 +61,7 @@ class Server : public Churn {
   void await(Slot& slot) {
     slot.pair.reset();
     create_connector(slot);
-    start(slot, Step::request,
-          [&](OVERLAPPED* overlapped) { return listener_->GetConnectionRequest(slot.connector.get(), overlapped); });
+    start(slot, Step::request, [&](OVERLAPPED* overlapped) { return listener_->GetConnectionRequest(slot.connector.get(), overlapped); });
   }
 
   void accept(Slot& slot, HRESULT status) {
@@ -75,9 +77,8 @@ class Server : public Churn {
     InterlockedExchange64(&wanted_, hello.count);
     slot.number = hello.extra;
     create_pair(slot);
-    start(slot, Step::accepting, [&](OVERLAPPED* overlapped) {
-      return slot.connector->Accept(slot.pair.get(), 0, 0, &hello, sizeof(hello), overlapped);
-    });
+    start(slot, Step::accepting,
+          [&](OVERLAPPED* overlapped) { return slot.connector->Accept(slot.pair.get(), 0, 0, &hello, sizeof(hello), overlapped); });
   }
 
   Listener& listener_;
@@ -133,15 +134,14 @@ class Client : public Churn {
         open(slot);
         InterlockedIncrement64(&ended_);
         return;
-      default: fail(name(slot.step), "a completion that nobody asked for");
+      default:
+        fail(name(slot.step), "a completion that nobody asked for");
     }
   }
 
  private:
   // A server that has no connector ready at this moment refuses.
-  static bool may_try_again(HRESULT status) {
-    return status == ND_CONNECTION_REFUSED || status == ND_TIMEOUT || status == ND_IO_TIMEOUT;
-  }
+  static bool may_try_again(HRESULT status) { return status == ND_CONNECTION_REFUSED || status == ND_TIMEOUT || status == ND_IO_TIMEOUT; }
 
   void open(Slot& slot) {
     slot.step = Step::idle;

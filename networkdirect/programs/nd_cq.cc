@@ -9,8 +9,7 @@ namespace {
 
 // Everything that a check uses. The queue under test has a file of its own, whose completions go to the port.
 struct Bench {
-  Bench(const Options& given)
-      : options(given), device(said_or_first(given)) {
+  Bench(const Options& given) : options(given), device(said_or_first(given)) {
     check(device->CreateOverlappedFile(&watched), "CreateOverlappedFile");
     port.associate(watched);
     queue = make_queue(64);

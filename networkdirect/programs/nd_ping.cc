@@ -150,9 +150,8 @@ class Client {
       send_all(phase, first);
       const double seconds = now() - start;
       first += phase.rounds;
-      printf("%10u %10u %14.0f %14.2f %10s\n", static_cast<unsigned>(size), static_cast<unsigned>(phase.rounds),
-             phase.rounds / seconds, static_cast<double>(size) * phase.rounds / seconds / 1e6,
-             connection_.inline_flag(size) != 0 ? "inline" : "");
+      printf("%10u %10u %14.0f %14.2f %10s\n", static_cast<unsigned>(size), static_cast<unsigned>(phase.rounds), phase.rounds / seconds,
+             static_cast<double>(size) * phase.rounds / seconds / 1e6, connection_.inline_flag(size) != 0 ? "inline" : "");
       fflush(stdout);
     }
     connection_.leave();

@@ -10,8 +10,7 @@ constexpr UINT32 kProgramNumber = 2;
 // One side. Rounds are numbered through all sizes; a ping has an even number among the contents, its pong the next one.
 class Player {
  public:
-  Player(Device& device, const Options& options)
-      : options_(options), connection(device, options, {2, 2, options.sges, 0}) {}
+  Player(Device& device, const Options& options) : options_(options), connection(device, options, {2, 2, options.sges, 0}) {}
 
   void prepare(Device& device, ULONG largest) {
     pattern_ = std::make_unique<Pattern>(largest);

@@ -18,8 +18,7 @@ struct Mailbox {
 
 class Player {
  public:
-  Player(Device& device, const Options& options)
-      : options_(options), connection(device, options, {1, 2, options.sges, 1}) {
+  Player(Device& device, const Options& options) : options_(options), connection(device, options, {1, 2, options.sges, 1}) {
     if (device.info().MaxInboundReadLimit == 0 || device.info().MaxOutboundReadLimit == 0) {
       throw Failure{"Query", ND_NOT_SUPPORTED, "the adapter does not read"};
     }
@@ -28,8 +27,7 @@ class Player {
   void prepare(Device& device, ULONG largest) {
     pattern_ = std::make_unique<Pattern>(largest);
     mailbox_memory_ = std::make_unique<Memory>(device, sizeof(Mailbox) + largest, ND_MR_FLAG_ALLOW_REMOTE_READ);
-    copy_memory_ =
-        std::make_unique<Memory>(device, sizeof(Mailbox) + largest, ND_MR_FLAG_ALLOW_LOCAL_WRITE | ND_MR_FLAG_RDMA_READ_SINK);
+    copy_memory_ = std::make_unique<Memory>(device, sizeof(Mailbox) + largest, ND_MR_FLAG_ALLOW_LOCAL_WRITE | ND_MR_FLAG_RDMA_READ_SINK);
     mailbox_ = reinterpret_cast<Mailbox*>(mailbox_memory_->data());
     copy_ = reinterpret_cast<Mailbox*>(copy_memory_->data());
   }

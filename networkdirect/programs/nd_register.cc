@@ -123,9 +123,8 @@ struct Race {
 void start(Race& race, Work& work) {
   work.overlapped = {};
   work.finished_at_once = false;
-  const HRESULT status = work.registered
-                             ? work.region->Deregister(&work.overlapped)
-                             : work.region->Register(work.memory.data(), work.memory.size(), kFlags, &work.overlapped);
+  const HRESULT status = work.registered ? work.region->Deregister(&work.overlapped)
+                                         : work.region->Register(work.memory.data(), work.memory.size(), kFlags, &work.overlapped);
   // Finished at once: then the file reports nothing, and we do.
   if (status == ND_SUCCESS) {
     work.finished_at_once = true;

@@ -14,8 +14,7 @@ BYTE mark_of(ULONGLONG round) { return static_cast<BYTE>(round % 250 + 1); }
 
 class Player {
  public:
-  Player(Device& device, const Options& options)
-      : options_(options), connection(device, options, {1, 2, options.sges, 0}) {
+  Player(Device& device, const Options& options) : options_(options), connection(device, options, {1, 2, options.sges, 0}) {
     if ((device.info().AdapterFlags & ND_ADAPTER_FLAG_IN_ORDER_DMA_SUPPORTED) == 0) {
       throw Failure{"Query", ND_NOT_SUPPORTED, "the adapter does not write in order"};
     }

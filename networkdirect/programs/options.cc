@@ -47,8 +47,7 @@ void print_usage(const Program& program) {
   printf("%s: %s\n\n", program.name, program.purpose);
   for (const Option& option : kOptions) {
     if (!takes(program, option.letter)) continue;
-    const std::string left =
-        (option.text == nullptr ? "" : narrow(option.text) + " ") + (option.value == nullptr ? "" : option.value);
+    const std::string left = (option.text == nullptr ? "" : narrow(option.text) + " ") + (option.value == nullptr ? "" : option.value);
     printf("  %-20s %s\n", left.c_str(), option.meaning);
   }
   printf("\nExit code: 0 done, 1 a call failed, 2 wrong arguments.\n");
@@ -92,16 +91,35 @@ void take(Options& options, const Program& program, const Option& option, const 
       options.server = option.letter == 's';
       options.address = parse_address(value, program.port);
       return;
-    case 'b': options.blocking = true; return;
-    case 'p': options.blocking = false; return;
-    case 'n': options.sges = parse_number(value, 1, 256, option.text); return;
-    case 'q': options.depth = parse_number(value, 1, 65536, option.text); return;
-    case 't': options.threads = parse_number(value, 1, 64, option.text); return;
-    case 'C': options.count = parse_number(value, 1, 1'000'000'000, option.text); return;
-    case 'G': options.largest = parse_number(value, 1, 64 << 20, option.text); return;
-    case 'L': options.local = parse_address(value, 0); return;
-    case 'T': options.patience_ms = 1000 * parse_number(value, 1, 86400, option.text); return;
-    default: return;
+    case 'b':
+      options.blocking = true;
+      return;
+    case 'p':
+      options.blocking = false;
+      return;
+    case 'n':
+      options.sges = parse_number(value, 1, 256, option.text);
+      return;
+    case 'q':
+      options.depth = parse_number(value, 1, 65536, option.text);
+      return;
+    case 't':
+      options.threads = parse_number(value, 1, 64, option.text);
+      return;
+    case 'C':
+      options.count = parse_number(value, 1, 1'000'000'000, option.text);
+      return;
+    case 'G':
+      options.largest = parse_number(value, 1, 64 << 20, option.text);
+      return;
+    case 'L':
+      options.local = parse_address(value, 0);
+      return;
+    case 'T':
+      options.patience_ms = 1000 * parse_number(value, 1, 86400, option.text);
+      return;
+    default:
+      return;
   }
 }
 
@@ -148,8 +166,8 @@ int run_with(const Program& program, int argc, _TCHAR* argv[]) {
     return 2;
   } catch (const Failure& failure) {
     fflush(stdout);
-    fprintf(stderr, "%s: %s: %s%s%s\n", program.name, failure.call.c_str(), status_name(failure.status),
-            failure.why.empty() ? "" : ", ", failure.why.c_str());
+    fprintf(stderr, "%s: %s: %s%s%s\n", program.name, failure.call.c_str(), status_name(failure.status), failure.why.empty() ? "" : ", ",
+            failure.why.c_str());
     return 1;
   }
 }

@@ -114,30 +114,26 @@ HRESULT Adapter::judge(ULONG receive_depth, ULONG initiator_depth, ULONG max_rec
   return all && core_->departs(departure::kMaximaTogetherRefused) ? ND_INSUFFICIENT_RESOURCES : ND_SUCCESS;
 }
 
-HRESULT Adapter::CreateQueuePair(REFIID iid, IUnknown* receive_queue, IUnknown* initiator_queue, VOID* context,
-                                 ULONG receive_depth, ULONG initiator_depth, ULONG max_receive_sges, ULONG max_initiator_sges,
-                                 ULONG inline_bytes, VOID** out) {
+HRESULT Adapter::CreateQueuePair(REFIID iid, IUnknown* receive_queue, IUnknown* initiator_queue, VOID* context, ULONG receive_depth,
+                                 ULONG initiator_depth, ULONG max_receive_sges, ULONG max_initiator_sges, ULONG inline_bytes, VOID** out) {
   auto receives = core_of<CompletionQueueCore>(receive_queue);
   auto initiators = core_of<CompletionQueueCore>(initiator_queue);
   if (receives == nullptr || &receives->adapter() != core_.get()) return ND_INVALID_PARAMETER_2;
   if (initiators == nullptr || &initiators->adapter() != core_.get()) {
     return core_->departs(departure::kQueueNumberWrong) ? ND_INVALID_PARAMETER_2 : ND_INVALID_PARAMETER_3;
   }
-  if (const HRESULT status = judge(receive_depth, initiator_depth, max_receive_sges, max_initiator_sges, inline_bytes);
-      FAILED(status)) {
+  if (const HRESULT status = judge(receive_depth, initiator_depth, max_receive_sges, max_initiator_sges, inline_bytes); FAILED(status)) {
     return status;
   }
   if (receives->depth() < receive_depth && core_->departs(departure::kShallowQueueRefused)) return ND_INVALID_PARAMETER_2;
   const QueuePairTerms terms{context, receive_depth, initiator_depth, max_receive_sges, max_initiator_sges, inline_bytes};
   return create(iid, out, [&] {
-    return new QueuePair(
-        std::make_shared<QueuePairCore>(core_, std::move(receives), std::move(initiators), nullptr, terms));
+    return new QueuePair(std::make_shared<QueuePairCore>(core_, std::move(receives), std::move(initiators), nullptr, terms));
   });
 }
 
-HRESULT Adapter::CreateQueuePairWithSrq(REFIID iid, IUnknown* receive_queue, IUnknown* initiator_queue, IUnknown* shared,
-                                        VOID* context, ULONG initiator_depth, ULONG max_initiator_sges, ULONG inline_bytes,
-                                        VOID** out) {
+HRESULT Adapter::CreateQueuePairWithSrq(REFIID iid, IUnknown* receive_queue, IUnknown* initiator_queue, IUnknown* shared, VOID* context,
+                                        ULONG initiator_depth, ULONG max_initiator_sges, ULONG inline_bytes, VOID** out) {
   auto receives = core_of<CompletionQueueCore>(receive_queue);
   auto initiators = core_of<CompletionQueueCore>(initiator_queue);
   auto receive_pool = core_of<SharedReceiveQueueCore>(shared);
@@ -150,8 +146,8 @@ HRESULT Adapter::CreateQueuePairWithSrq(REFIID iid, IUnknown* receive_queue, IUn
   if (inline_bytes > info.MaxInlineDataSize) return ND_INVALID_PARAMETER_8;
   const QueuePairTerms terms{context, 0, initiator_depth, 0, max_initiator_sges, inline_bytes};
   return create(iid, out, [&] {
-    return new QueuePair(std::make_shared<QueuePairCore>(core_, std::move(receives), std::move(initiators),
-                                                         std::move(receive_pool), terms));
+    return new QueuePair(
+        std::make_shared<QueuePairCore>(core_, std::move(receives), std::move(initiators), std::move(receive_pool), terms));
   });
 }
 

@@ -18,14 +18,14 @@ class Adapter final : public Object<IND2Adapter> {
                                                   VOID** out) override;
   HRESULT STDMETHODCALLTYPE CreateMemoryRegion(REFIID iid, HANDLE file, VOID** out) override;
   HRESULT STDMETHODCALLTYPE CreateMemoryWindow(REFIID iid, VOID** out) override;
-  HRESULT STDMETHODCALLTYPE CreateSharedReceiveQueue(REFIID iid, HANDLE file, ULONG depth, ULONG max_sges, ULONG threshold,
-                                                     USHORT group, KAFFINITY affinity, VOID** out) override;
+  HRESULT STDMETHODCALLTYPE CreateSharedReceiveQueue(REFIID iid, HANDLE file, ULONG depth, ULONG max_sges, ULONG threshold, USHORT group,
+                                                     KAFFINITY affinity, VOID** out) override;
   HRESULT STDMETHODCALLTYPE CreateQueuePair(REFIID iid, IUnknown* receive_queue, IUnknown* initiator_queue, VOID* context,
-                                            ULONG receive_depth, ULONG initiator_depth, ULONG max_receive_sges,
-                                            ULONG max_initiator_sges, ULONG inline_bytes, VOID** out) override;
-  HRESULT STDMETHODCALLTYPE CreateQueuePairWithSrq(REFIID iid, IUnknown* receive_queue, IUnknown* initiator_queue,
-                                                   IUnknown* shared, VOID* context, ULONG initiator_depth,
-                                                   ULONG max_initiator_sges, ULONG inline_bytes, VOID** out) override;
+                                            ULONG receive_depth, ULONG initiator_depth, ULONG max_receive_sges, ULONG max_initiator_sges,
+                                            ULONG inline_bytes, VOID** out) override;
+  HRESULT STDMETHODCALLTYPE CreateQueuePairWithSrq(REFIID iid, IUnknown* receive_queue, IUnknown* initiator_queue, IUnknown* shared,
+                                                   VOID* context, ULONG initiator_depth, ULONG max_initiator_sges, ULONG inline_bytes,
+                                                   VOID** out) override;
   HRESULT STDMETHODCALLTYPE CreateConnector(REFIID iid, HANDLE file, VOID** out) override;
   HRESULT STDMETHODCALLTYPE CreateListener(REFIID iid, HANDLE file, VOID** out) override;
 
@@ -34,8 +34,7 @@ class Adapter final : public Object<IND2Adapter> {
   bool departs(std::string_view point) const override { return core_->departs(point); }
   void released() override { core_->closed = departs(departure::kAdapterReleaseEnds); }
   /// The status for numbers of queue pairs that are over the limits.
-  HRESULT judge(ULONG receive_depth, ULONG initiator_depth, ULONG max_receive_sges, ULONG max_initiator_sges,
-                ULONG inline_bytes) const;
+  HRESULT judge(ULONG receive_depth, ULONG initiator_depth, ULONG max_receive_sges, ULONG max_initiator_sges, ULONG inline_bytes) const;
   template <class Make>
   HRESULT create(REFIID iid, VOID** out, Make&& make);
   std::shared_ptr<AdapterCore> core_;

@@ -47,8 +47,8 @@ ND2_ADAPTER_INFO info_of(const rdma::DeviceLimits& limits, UINT64 id) {
   info.LargeRequestThreshold = kLargeRequest;
   info.MaxCallerData = kCallerData;
   info.MaxCalleeData = kCalleeData;
-  info.AdapterFlags = ND_ADAPTER_FLAG_IN_ORDER_DMA_SUPPORTED | ND_ADAPTER_FLAG_CQ_RESIZE_SUPPORTED |
-                      ND_ADAPTER_FLAG_LOOPBACK_CONNECTIONS_SUPPORTED;
+  info.AdapterFlags =
+      ND_ADAPTER_FLAG_IN_ORDER_DMA_SUPPORTED | ND_ADAPTER_FLAG_CQ_RESIZE_SUPPORTED | ND_ADAPTER_FLAG_LOOPBACK_CONNECTIONS_SUPPORTED;
   return info;
 }
 
@@ -115,9 +115,7 @@ void AdapterCore::bury(std::unique_ptr<rdma::QueuePair> qp) {
   if (!dig_.scheduled()) world().loop().schedule_after(dig_, {});
 }
 
-void AdapterCore::dig() {
-  const auto graves = std::exchange(graves_, {});
-}
+void AdapterCore::dig() { const auto graves = std::exchange(graves_, {}); }
 
 bool is_mapped(const void* memory, std::size_t length) {
   if (memory == nullptr) return length == 0;

@@ -17,11 +17,9 @@ constexpr auto kSwitches = std::to_array<Switch>({
     {"refused-spent", departure::kRefusalSpends, false, "a connector that was refused cannot connect again: ND_CONNECTION_ACTIVE"},
     {"limits-late", departure::kLimitsLateRefused, false, "GetReadLimits after Accept answers ND_INVALID_DEVICE_STATE"},
     {"data-anytime", departure::kDataAnytime, false, "GetPrivateData too early or too late succeeds, and there is nothing"},
-    {"local-violation-data-error", departure::kLocalViolationDataError, false,
-     "a Read or Write out of a local region ends as C000003Eh"},
+    {"local-violation-data-error", departure::kLocalViolationDataError, false, "a Read or Write out of a local region ends as C000003Eh"},
     {"peer-address-bound", departure::kBindAnywhere, false, "a connector is bound to the peer's address"},
-    {"dead-peer-cancelled", departure::kDeadPeerCancelled, false,
-     "requests to a peer that does not answer any more end as ND_CANCELED"},
+    {"dead-peer-cancelled", departure::kDeadPeerCancelled, false, "requests to a peer that does not answer any more end as ND_CANCELED"},
     {"unreachable-patient", departure::kUnreachablePatient, true, "Connect waits 99 s for an address where nobody is"},
     {"exact-sges", departure::kNoExtraSge, true, "a request has no more buffers than its queue pair was created for"},
     {"exact-queue", departure::kExactQueue, true, "a completion queue holds what it was created for, and overruns after that"},
@@ -30,9 +28,9 @@ constexpr auto kSwitches = std::to_array<Switch>({
     {"inline-counts-buffers", departure::kInlineCountsSges, true, "an inline request has no more buffers than others"},
 });
 
-constexpr std::array<std::string_view, 9> kConnectX3 = {
-    "read-bytes",         "ports-shared",        "refused-spent",      "limits-late",        "data-anytime",
-    "local-violation-data-error", "peer-address-bound", "dead-peer-cancelled", "unreachable-patient"};
+constexpr std::array<std::string_view, 9> kConnectX3 = {"read-bytes",         "ports-shared",        "refused-spent",
+                                                        "limits-late",        "data-anytime",        "local-violation-data-error",
+                                                        "peer-address-bound", "dead-peer-cancelled", "unreachable-patient"};
 constexpr std::array<std::string_view, 5> kStrict = {"exact-sges", "exact-queue", "bind-needs-right", "inline-counts-buffers",
                                                      "read-bytes"};
 
@@ -54,8 +52,10 @@ struct Field {
   SIZE_T ND2_ADAPTER_INFO::*size;
 };
 
-#define FABRICBENCH_NUMBER(name) Field{#name, &ND2_ADAPTER_INFO::name, nullptr}
-#define FABRICBENCH_SIZE(name) Field{#name, nullptr, &ND2_ADAPTER_INFO::name}
+#define FABRICBENCH_NUMBER(name) \
+  Field { #name, &ND2_ADAPTER_INFO::name, nullptr }
+#define FABRICBENCH_SIZE(name) \
+  Field { #name, nullptr, &ND2_ADAPTER_INFO::name }
 constexpr Field kFields[] = {FABRICBENCH_SIZE(MaxRegistrationSize),
                              FABRICBENCH_SIZE(MaxWindowSize),
                              FABRICBENCH_NUMBER(MaxInitiatorSge),
@@ -98,17 +98,25 @@ Result<bool> change(Behaviour& behaviour, std::string_view word) {
   }
   const std::string_view key = word.substr(0, equals), value = word.substr(equals + 1);
   if (key == "answers") {
-    if (value == "pending") behaviour.answers = Answers::pending;
-    else if (value == "at-once") behaviour.answers = Answers::at_once;
-    else if (value == "drawn") behaviour.answers = Answers::drawn;
-    else return wrong(word, "answers are pending, at-once or drawn");
+    if (value == "pending")
+      behaviour.answers = Answers::pending;
+    else if (value == "at-once")
+      behaviour.answers = Answers::at_once;
+    else if (value == "drawn")
+      behaviour.answers = Answers::drawn;
+    else
+      return wrong(word, "answers are pending, at-once or drawn");
     return true;
   }
   if (key == "order") {
-    if (value == "acknowledged") behaviour.order = Order::acknowledged;
-    else if (value == "after-response") behaviour.order = Order::after_response;
-    else if (value == "drawn") behaviour.order = Order::drawn;
-    else return wrong(word, "the order is acknowledged, after-response or drawn");
+    if (value == "acknowledged")
+      behaviour.order = Order::acknowledged;
+    else if (value == "after-response")
+      behaviour.order = Order::after_response;
+    else if (value == "drawn")
+      behaviour.order = Order::drawn;
+    else
+      return wrong(word, "the order is acknowledged, after-response or drawn");
     return true;
   }
   if (std::ranges::find(kFields, key, &Field::name) == std::end(kFields)) {

@@ -54,8 +54,7 @@ void CompletionQueueCore::settle() {
   const bool any = requests_.pending(ND_CQ_NOTIFY_ANY) && wakes(ND_CQ_NOTIFY_ANY);
   const bool solicited = requests_.pending(ND_CQ_NOTIFY_SOLICITED) &&
                          wakes(adapter_->departs(departure::kSolicitedIsAny) ? ND_CQ_NOTIFY_ANY : ND_CQ_NOTIFY_SOLICITED);
-  const bool errors = requests_.pending(ND_CQ_NOTIFY_ERRORS) && wakes(ND_CQ_NOTIFY_ANY) &&
-                      adapter_->departs(departure::kErrorsIsAny);
+  const bool errors = requests_.pending(ND_CQ_NOTIFY_ERRORS) && wakes(ND_CQ_NOTIFY_ANY) && adapter_->departs(departure::kErrorsIsAny);
   if (!any && !solicited && !errors) return;
   told_ = added_;
   if (adapter_->departs(departure::kNotifyLost)) return;
@@ -149,9 +148,7 @@ void CompletionQueueCore::on_completions() {
 
 CompletionQueue::CompletionQueue(std::shared_ptr<AdapterCore> adapter, win32::OverlappedFile file, ULONG depth, USHORT group,
                                  KAFFINITY affinity)
-    : core_(std::make_shared<CompletionQueueCore>(std::move(adapter), std::move(file), depth)),
-      group_(group),
-      affinity_(affinity) {
+    : core_(std::make_shared<CompletionQueueCore>(std::move(adapter), std::move(file), depth)), group_(group), affinity_(affinity) {
   live(Kind::completion_queue, core_);
 }
 

@@ -62,8 +62,7 @@ class CompletionQueueCore final : public Core, rdma::CompletionHandler {
 
 class CompletionQueue final : public Object<IND2CompletionQueue> {
  public:
-  CompletionQueue(std::shared_ptr<AdapterCore> adapter, win32::OverlappedFile file, ULONG depth, USHORT group,
-                  KAFFINITY affinity);
+  CompletionQueue(std::shared_ptr<AdapterCore> adapter, win32::OverlappedFile file, ULONG depth, USHORT group, KAFFINITY affinity);
 
   HRESULT STDMETHODCALLTYPE CancelOverlappedRequests() override { return core_->cancel(); }
   HRESULT STDMETHODCALLTYPE GetOverlappedResult(OVERLAPPED* overlapped, BOOL wait) override {

@@ -68,9 +68,7 @@ HRESULT ConnectorCore::usable(const std::shared_ptr<QueuePairCore>& queue_pair) 
   return adapter_->departs(departure::kPairBusyCode) ? ND_INVALID_DEVICE_STATE : ND_CONNECTION_ACTIVE;
 }
 
-HRESULT ConnectorCore::unconnected() const {
-  return adapter_->departs(departure::kIdleAccepted) ? ND_SUCCESS : ND_CONNECTION_INVALID;
-}
+HRESULT ConnectorCore::unconnected() const { return adapter_->departs(departure::kIdleAccepted) ? ND_SUCCESS : ND_CONNECTION_INVALID; }
 
 HRESULT ConnectorCore::judge(const void* data, ULONG bytes, ULONG most) const {
   if (bytes > most) return ND_INVALID_BUFFER_SIZE;
@@ -157,8 +155,7 @@ void ConnectorCore::take(std::unique_ptr<rdma::ConnectionRequest> request, const
   keep(facts.private_data);
 }
 
-HRESULT ConnectorCore::accept(IUnknown* queue_pair, ULONG inbound, ULONG outbound, const void* data, ULONG bytes,
-                              OVERLAPPED* overlapped) {
+HRESULT ConnectorCore::accept(IUnknown* queue_pair, ULONG inbound, ULONG outbound, const void* data, ULONG bytes, OVERLAPPED* overlapped) {
   if (adapter_->refuses()) return ND_INSUFFICIENT_RESOURCES;
   if (state_ != State::requested) return unconnected();
   const bool impatient = adapter_->departs(departure::kImpatientAccept);
@@ -390,15 +387,21 @@ void ConnectorCore::give_up() {
 
 void ConnectorCore::on_disconnected(rdma::QueuePair&) {
   switch (state_) {
-    case State::replied: return on_reply_withdrawn();
-    case State::completing: return spent(kCompleteConnect, ND_CONNECTION_ABORTED);
-    case State::accepting: return spent(kAccept, ND_CONNECTION_ABORTED);
+    case State::replied:
+      return on_reply_withdrawn();
+    case State::completing:
+      return spent(kCompleteConnect, ND_CONNECTION_ABORTED);
+    case State::accepting:
+      return spent(kAccept, ND_CONNECTION_ABORTED);
     case State::connected:
       if (adapter_->departs(departure::kDisconnectUnnoticed)) return;
       on_disconnected_locally();
       return;
-    case State::disconnecting: on_disconnected_locally(); return;
-    default: return;
+    case State::disconnecting:
+      on_disconnected_locally();
+      return;
+    default:
+      return;
   }
 }
 
@@ -407,8 +410,7 @@ void ConnectorCore::on_disconnected_locally() {
   state_ = State::over;
   release_address();
   if (QueuePairCore* const queue_pair = std::exchange(queue_pair_, nullptr)) queue_pair->ended();
-  requests_.complete_each(kNotifyDisconnect,
-                          adapter_->departs(departure::kNotifyDisconnectFails) ? ND_CANCELED : ND_SUCCESS);
+  requests_.complete_each(kNotifyDisconnect, adapter_->departs(departure::kNotifyDisconnectFails) ? ND_CANCELED : ND_SUCCESS);
   if (adapter_->departs(departure::kDisconnectNeverCompletes)) return;
   const bool fails = watched && adapter_->departs(departure::kDisconnectsMeetBadly);
   requests_.complete_each(kDisconnect, fails ? ND_CONNECTION_ABORTED : ND_SUCCESS);
@@ -445,15 +447,22 @@ void ConnectorCore::close() {
   if (queue_pair_ != nullptr) {
     rdma::QueuePair* const device = queue_pair_->device_queue_pair();
     switch (state_) {
-      case State::connecting: attempt_failed(ND_CANCELED); break;
-      case State::replied: reject(nullptr, 0); break;
+      case State::connecting:
+        attempt_failed(ND_CANCELED);
+        break;
+      case State::replied:
+        reject(nullptr, 0);
+        break;
       case State::connected:
         device->disconnect();
         std::exchange(queue_pair_, nullptr)->ended();
         break;
       case State::completing:
-      case State::accepting: spent(state_ == State::completing ? kCompleteConnect : kAccept, ND_CANCELED); break;
-      default: break;
+      case State::accepting:
+        spent(state_ == State::completing ? kCompleteConnect : kAccept, ND_CANCELED);
+        break;
+      default:
+        break;
     }
   }
   state_ = State::over;

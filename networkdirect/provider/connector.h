@@ -21,8 +21,8 @@ class ConnectorCore final : public Core, public rdma::ConnectionHandler, public 
   const std::shared_ptr<AdapterCore>& shared_adapter() const { return adapter_; }
 
   HRESULT bind(const struct sockaddr* address, ULONG length);
-  HRESULT connect(IUnknown* queue_pair, const struct sockaddr* to, ULONG length, ULONG inbound, ULONG outbound,
-                  const void* data, ULONG bytes, OVERLAPPED* overlapped);
+  HRESULT connect(IUnknown* queue_pair, const struct sockaddr* to, ULONG length, ULONG inbound, ULONG outbound, const void* data,
+                  ULONG bytes, OVERLAPPED* overlapped);
   HRESULT complete_connect(OVERLAPPED* overlapped);
   HRESULT accept(IUnknown* queue_pair, ULONG inbound, ULONG outbound, const void* data, ULONG bytes, OVERLAPPED* overlapped);
   HRESULT reject(const void* data, ULONG bytes);
@@ -48,11 +48,11 @@ class ConnectorCore final : public Core, public rdma::ConnectionHandler, public 
  private:
   enum class State : std::uint8_t {
     idle,
-    bound,          ///< has a local address; the active side before and after attempts
-    connecting,     ///< our request is on its way
-    replied,        ///< the peer accepted: CompleteConnect or Reject
+    bound,       ///< has a local address; the active side before and after attempts
+    connecting,  ///< our request is on its way
+    replied,     ///< the peer accepted: CompleteConnect or Reject
     completing,
-    requested,      ///< holds a peer's request: Accept or Reject
+    requested,  ///< holds a peer's request: Accept or Reject
     accepting,
     connected,
     disconnecting,
@@ -86,7 +86,7 @@ class ConnectorCore final : public Core, public rdma::ConnectionHandler, public 
   State state_ = State::idle;
   bool passive_ = false;
   bool was_connected_ = false;
-  bool timed_out_ = false;  // for the peer, before CompleteConnect
+  bool timed_out_ = false;         // for the peer, before CompleteConnect
   bool disconnect_asked_ = false;  // by this end, which may do so once, before or after the peer
   Instant asked_at_;
   Timer<ConnectorCore, &ConnectorCore::give_up> giving_up_{"networkdirect.connect.give_up", *this};

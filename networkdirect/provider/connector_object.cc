@@ -12,16 +12,14 @@ HRESULT Connector::CancelOverlappedRequests() {
   return run([&] { return core_->cancel(); });
 }
 
-HRESULT Connector::GetOverlappedResult(OVERLAPPED* overlapped, BOOL wait) {
-  return overlapped_result(core_->adapter(), overlapped, wait);
-}
+HRESULT Connector::GetOverlappedResult(OVERLAPPED* overlapped, BOOL wait) { return overlapped_result(core_->adapter(), overlapped, wait); }
 
 HRESULT Connector::Bind(const struct sockaddr* address, ULONG length) {
   return run([&] { return core_->bind(address, length); });
 }
 
-HRESULT Connector::Connect(IUnknown* queue_pair, const struct sockaddr* to, ULONG length, ULONG inbound, ULONG outbound,
-                           const VOID* data, ULONG bytes, OVERLAPPED* overlapped) {
+HRESULT Connector::Connect(IUnknown* queue_pair, const struct sockaddr* to, ULONG length, ULONG inbound, ULONG outbound, const VOID* data,
+                           ULONG bytes, OVERLAPPED* overlapped) {
   return request(overlapped, [&] { return core_->connect(queue_pair, to, length, inbound, outbound, data, bytes, overlapped); });
 }
 
@@ -29,8 +27,7 @@ HRESULT Connector::CompleteConnect(OVERLAPPED* overlapped) {
   return request(overlapped, [&] { return core_->complete_connect(overlapped); });
 }
 
-HRESULT Connector::Accept(IUnknown* queue_pair, ULONG inbound, ULONG outbound, const VOID* data, ULONG bytes,
-                          OVERLAPPED* overlapped) {
+HRESULT Connector::Accept(IUnknown* queue_pair, ULONG inbound, ULONG outbound, const VOID* data, ULONG bytes, OVERLAPPED* overlapped) {
   return request(overlapped, [&] { return core_->accept(queue_pair, inbound, outbound, data, bytes, overlapped); });
 }
 

@@ -123,9 +123,7 @@ HRESULT Listener::CancelOverlappedRequests() {
   return on_device(core_->adapter(), [&] { return core_->cancel(); });
 }
 
-HRESULT Listener::GetOverlappedResult(OVERLAPPED* overlapped, BOOL wait) {
-  return overlapped_result(core_->adapter(), overlapped, wait);
-}
+HRESULT Listener::GetOverlappedResult(OVERLAPPED* overlapped, BOOL wait) { return overlapped_result(core_->adapter(), overlapped, wait); }
 
 HRESULT Listener::Bind(const struct sockaddr* address, ULONG length) {
   return on_device(core_->adapter(), [&] { return core_->bind(address, length); });

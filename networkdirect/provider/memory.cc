@@ -26,8 +26,7 @@ rdma::Access remote_access(ULONG flags) {
 
 }  // namespace
 
-HRESULT MemoryRegionCore::register_memory(const void* buffer, SIZE_T bytes, std::optional<UINT64> at, ULONG flags,
-                                          OVERLAPPED* overlapped) {
+HRESULT MemoryRegionCore::register_memory(const void* buffer, SIZE_T bytes, std::optional<UINT64> at, ULONG flags, OVERLAPPED* overlapped) {
   if (adapter_->closed) return ND_DEVICE_REMOVED;
   if (adapter_->refuses()) return ND_INSUFFICIENT_RESOURCES;
   if (bytes == 0) return refuse_empty(buffer, overlapped);

@@ -101,9 +101,7 @@ class Object : public Interface {
   }
   /// The last reference is gone: pending requests end before this returns.
   virtual void released() {}
-  void live(Kind kind, std::shared_ptr<Core> core) {
-    LiveObjects::instance().add(static_cast<IUnknown*>(this), kind, std::move(core));
-  }
+  void live(Kind kind, std::shared_ptr<Core> core) { LiveObjects::instance().add(static_cast<IUnknown*>(this), kind, std::move(core)); }
 
  private:
   std::atomic<ULONG> references_{1};

@@ -33,19 +33,23 @@ HRESULT status_of(rdma::CompletionStatus status, ND2_REQUEST_TYPE type) {
     case local_access_error:
     case remote_access_error:
       return ND_ACCESS_VIOLATION;
-    case remote_invalid_request: return ND_DATA_OVERRUN;
-    case remote_operation_error: return ND_REMOTE_ERROR;
+    case remote_invalid_request:
+      return ND_DATA_OVERRUN;
+    case remote_operation_error:
+      return ND_REMOTE_ERROR;
     case retry_exceeded:
     case rnr_retry_exceeded:
       return ND_IO_TIMEOUT;
-    case local_qp_operation_error: return ND_INVALID_DEVICE_REQUEST;
-    default: return ND_INTERNAL_ERROR;
+    case local_qp_operation_error:
+      return ND_INVALID_DEVICE_REQUEST;
+    default:
+      return ND_INTERNAL_ERROR;
   }
 }
 
 namespace {
 
-constexpr std::uint32_t kTopBit = 1u << 31;  // of a token, which a departure forgets
+constexpr std::uint32_t kTopBit = 1u << 31;                       // of a token, which a departure forgets
 constexpr HRESULT kDataError = static_cast<HRESULT>(0xC000003E);  // STATUS_DATA_ERROR
 
 // How long a Send's completion waits for the peer's response, where it does.
@@ -61,8 +65,8 @@ rdma::Access window_access(ULONG flags) {
 }  // namespace
 
 QueuePairCore::QueuePairCore(std::shared_ptr<AdapterCore> adapter, std::shared_ptr<CompletionQueueCore> receive_queue,
-                             std::shared_ptr<CompletionQueueCore> initiator_queue,
-                             std::shared_ptr<SharedReceiveQueueCore> shared, const QueuePairTerms& terms)
+                             std::shared_ptr<CompletionQueueCore> initiator_queue, std::shared_ptr<SharedReceiveQueueCore> shared,
+                             const QueuePairTerms& terms)
     : adapter_(std::move(adapter)),
       receive_queue_(std::move(receive_queue)),
       initiator_queue_(std::move(initiator_queue)),
@@ -112,10 +116,10 @@ HRESULT QueuePairCore::post(Request&& request, const ND2_SGE* sges, ULONG count)
   }
   if (phase_ == Phase::ended && adapter_->departs(departure::kSendAfterEndSwallowed)) return ND_SUCCESS;
   if (const HRESULT status = judge(request, sges, count); status != ND_SUCCESS) {
-    const bool swallows = status == ND_DATA_OVERRUN ? adapter_->departs(departure::kManySgesSwallowed)
-                                                    : adapter_->departs((request.flags & ND_OP_FLAG_INLINE) != 0
-                                                                            ? departure::kInlineLimitSwallows
-                                                                            : departure::kManyBytesSwallowed);
+    const bool swallows = status == ND_DATA_OVERRUN
+                              ? adapter_->departs(departure::kManySgesSwallowed)
+                              : adapter_->departs((request.flags & ND_OP_FLAG_INLINE) != 0 ? departure::kInlineLimitSwallows
+                                                                                           : departure::kManyBytesSwallowed);
     return swallows ? ND_SUCCESS : status;
   }
   const bool inlined = (request.flags & ND_OP_FLAG_INLINE) != 0;
@@ -123,8 +127,7 @@ HRESULT QueuePairCore::post(Request&& request, const ND2_SGE* sges, ULONG count)
   {
     const std::lock_guard lock(send_lock_);
     const bool full = sends_.tail - sends_.head >= terms_.initiator_depth;
-    if (sends_.tail - sends_.head >= 4 && request.type == Nd2RequestTypeRead &&
-        adapter_->departs(departure::kExcessReadsRefused)) {
+    if (sends_.tail - sends_.head >= 4 && request.type == Nd2RequestTypeRead && adapter_->departs(departure::kExcessReadsRefused)) {
       return ND_INSUFFICIENT_RESOURCES;
     }
     if (full) return adapter_->departs(departure::kFullQueueSwallows) ? ND_SUCCESS : ND_NO_MORE_ENTRIES;
@@ -132,8 +135,8 @@ HRESULT QueuePairCore::post(Request&& request, const ND2_SGE* sges, ULONG count)
     rdma::Sge* const to = &send_sges_[at * terms_.max_initiator_sges];
     if (inlined) {
       std::uint8_t* data = inline_data_.data() + at * terms_.inline_bytes;
-      *to = {inline_region_ == nullptr ? 0 : inline_region_->address() + at * terms_.inline_bytes,
-             static_cast<std::uint32_t>(length), inline_region_ == nullptr ? 0 : inline_region_->lkey()};
+      *to = {inline_region_ == nullptr ? 0 : inline_region_->address() + at * terms_.inline_bytes, static_cast<std::uint32_t>(length),
+             inline_region_ == nullptr ? 0 : inline_region_->lkey()};
       for (ULONG i = 0; i < count && !adapter_->departs(departure::kInlineStale); ++i) {
         std::memcpy(data, sges[i].Buffer, sges[i].BufferLength);
         data += sges[i].BufferLength;
@@ -244,8 +247,7 @@ void QueuePairCore::give(Request& request, std::uint64_t number) {
     }
   } else if (request.type == Nd2RequestTypeInvalidate) {
     send.invalidate_rkey = request.window->region().rkey();
-    const bool pretends = adapter_->departs(request.window->bound() ? departure::kInvalidateIgnored
-                                                                    : departure::kInvalidateUnboundTaken);
+    const bool pretends = adapter_->departs(request.window->bound() ? departure::kInvalidateIgnored : departure::kInvalidateUnboundTaken);
     request.window->unbind();
     std::erase(windows_, request.window);
     if (pretends) {
@@ -445,11 +447,9 @@ HRESULT QueuePair::Flush() {
 }
 
 HRESULT QueuePair::Send(VOID* context, const ND2_SGE sges[], ULONG count, ULONG flags) {
-  constexpr ULONG kKnown =
-      ND_OP_FLAG_SILENT_SUCCESS | ND_OP_FLAG_READ_FENCE | ND_OP_FLAG_SEND_AND_SOLICIT_EVENT | ND_OP_FLAG_INLINE;
+  constexpr ULONG kKnown = ND_OP_FLAG_SILENT_SUCCESS | ND_OP_FLAG_READ_FENCE | ND_OP_FLAG_SEND_AND_SOLICIT_EVENT | ND_OP_FLAG_INLINE;
   if ((flags & ~kKnown) != 0 && !core_->adapter().departs(departure::kFlagsUnchecked)) return ND_INVALID_PARAMETER_4;
-  return core_->post({.type = Nd2RequestTypeSend, .opcode = rdma::SendOpcode::send, .context = context, .flags = flags}, sges,
-                     count);
+  return core_->post({.type = Nd2RequestTypeSend, .opcode = rdma::SendOpcode::send, .context = context, .flags = flags}, sges, count);
 }
 
 HRESULT QueuePair::Receive(VOID* context, const ND2_SGE sges[], ULONG count) { return core_->post_receive(context, sges, count); }
@@ -460,9 +460,8 @@ namespace {
 bool refuses_bind(MemoryRegionCore& region, const MemoryWindowCore& window, ULONG flags) {
   const auto departs = [&](std::string_view point) { return region.adapter().departs(point); };
   const bool rights = (flags & (ND_OP_FLAG_ALLOW_READ | ND_OP_FLAG_ALLOW_WRITE)) != 0;
-  return (!region.allows_remote() && departs(departure::kWindowNeedsRegionRights)) ||
-         (!rights && departs(departure::kBindNeedsRight)) || (window.token != 0 && departs(departure::kRebindRefused)) ||
-         (region.windows != 0 && departs(departure::kOverlapRefused));
+  return (!region.allows_remote() && departs(departure::kWindowNeedsRegionRights)) || (!rights && departs(departure::kBindNeedsRight)) ||
+         (window.token != 0 && departs(departure::kRebindRefused)) || (region.windows != 0 && departs(departure::kOverlapRefused));
 }
 
 }  // namespace

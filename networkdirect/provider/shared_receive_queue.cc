@@ -15,8 +15,8 @@ SharedReceiveQueueCore::SharedReceiveQueueCore(std::shared_ptr<AdapterCore> adap
                                                ULONG max_sges, ULONG threshold)
     : adapter_(std::move(adapter)),
       // As deep as it may ever become.
-      device_queue_(adapter_->device().create_shared_receive_queue(adapter_->domain(), adapter_->info().MaxSharedReceiveQueueDepth,
-                                                                   nullptr)),
+      device_queue_(
+          adapter_->device().create_shared_receive_queue(adapter_->domain(), adapter_->info().MaxSharedReceiveQueueDepth, nullptr)),
       requests_(std::move(file)),
       depth_(depth),
       max_sges_(max_sges + 1),
@@ -111,17 +111,15 @@ HRESULT SharedReceiveQueueCore::notify(OVERLAPPED* overlapped) {
   return ND_PENDING;
 }
 
-SharedReceiveQueue::SharedReceiveQueue(std::shared_ptr<AdapterCore> adapter, win32::OverlappedFile file, ULONG depth,
-                                       ULONG max_sges, ULONG threshold, USHORT group, KAFFINITY affinity)
+SharedReceiveQueue::SharedReceiveQueue(std::shared_ptr<AdapterCore> adapter, win32::OverlappedFile file, ULONG depth, ULONG max_sges,
+                                       ULONG threshold, USHORT group, KAFFINITY affinity)
     : core_(std::make_shared<SharedReceiveQueueCore>(std::move(adapter), std::move(file), depth, max_sges, threshold)),
       group_(group),
       affinity_(affinity) {
   live(Kind::shared_receive_queue, core_);
 }
 
-HRESULT SharedReceiveQueue::CancelOverlappedRequests() {
-  return core_->cancel();
-}
+HRESULT SharedReceiveQueue::CancelOverlappedRequests() { return core_->cancel(); }
 
 HRESULT SharedReceiveQueue::GetNotifyAffinity(USHORT* group, KAFFINITY* affinity) {
   if (group == nullptr || affinity == nullptr) return ND_INVALID_PARAMETER;

@@ -12,8 +12,7 @@ class SharedReceiveQueueCore final : public Core, Doorbell {
  public:
   static constexpr Kind kKind = Kind::shared_receive_queue;
   /// On the device's thread.
-  SharedReceiveQueueCore(std::shared_ptr<AdapterCore> adapter, win32::OverlappedFile file, ULONG depth, ULONG max_sges,
-                         ULONG threshold);
+  SharedReceiveQueueCore(std::shared_ptr<AdapterCore> adapter, win32::OverlappedFile file, ULONG depth, ULONG max_sges, ULONG threshold);
   ~SharedReceiveQueueCore() override;
 
   AdapterCore& adapter() { return *adapter_; }
@@ -51,8 +50,8 @@ class SharedReceiveQueueCore final : public Core, Doorbell {
 
 class SharedReceiveQueue final : public Object<IND2SharedReceiveQueue> {
  public:
-  SharedReceiveQueue(std::shared_ptr<AdapterCore> adapter, win32::OverlappedFile file, ULONG depth, ULONG max_sges,
-                     ULONG threshold, USHORT group, KAFFINITY affinity);
+  SharedReceiveQueue(std::shared_ptr<AdapterCore> adapter, win32::OverlappedFile file, ULONG depth, ULONG max_sges, ULONG threshold,
+                     USHORT group, KAFFINITY affinity);
 
   HRESULT STDMETHODCALLTYPE CancelOverlappedRequests() override;
   HRESULT STDMETHODCALLTYPE GetOverlappedResult(OVERLAPPED* overlapped, BOOL wait) override {

@@ -10,9 +10,7 @@ class InlineStrand final : public Strand {
 
   void ring(Doorbell& bell) override { bell.answer(); }
   void silence(Doorbell&) override {}
-  bool step() override {
-    return !world_.loop().inside_event() && world_.step_towards(world_.now() + world_.patience()) == Loop::Step::ran;
-  }
+  bool step() override { return !world_.loop().inside_event() && world_.step_towards(world_.now() + world_.patience()) == Loop::Step::ran; }
 
  private:
   void run(Task& task) override { task.run(); }

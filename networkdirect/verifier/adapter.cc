@@ -162,8 +162,7 @@ HRESULT Adapter::CreateMemoryWindow(REFIID iid, VOID** out) {
   Call call(*this, "CreateMemoryWindow");
   if (!call.alive()) return ND_INVALID_HANDLE;
   return create<IND2MemoryWindow>(
-      call, iid, IID_IND2MemoryWindow, false, out,
-      [&](REFIID own, VOID** made) { return inner().CreateMemoryWindow(own, made); },
+      call, iid, IID_IND2MemoryWindow, false, out, [&](REFIID own, VOID** made) { return inner().CreateMemoryWindow(own, made); },
       [&](IND2MemoryWindow& made, auto& wrapper) { return make<MemoryWindow>(wrapper, session(), adapter(), made); });
 }
 
@@ -177,9 +176,7 @@ HRESULT Adapter::CreateSharedReceiveQueue(REFIID iid, HANDLE file, ULONG depth, 
   call.limit("the threshold", threshold, depth);
   return create<IND2SharedReceiveQueue>(
       call, iid, IID_IND2SharedReceiveQueue, true, out,
-      [&](REFIID own, VOID** made) {
-        return inner().CreateSharedReceiveQueue(own, file, depth, sges, threshold, group, affinity, made);
-      },
+      [&](REFIID own, VOID** made) { return inner().CreateSharedReceiveQueue(own, file, depth, sges, threshold, group, affinity, made); },
       [&](IND2SharedReceiveQueue& made, auto& wrapper) {
         return make<SharedReceiveQueue>(wrapper, session(), adapter(), made, depth, sges);
       });
@@ -232,8 +229,8 @@ HRESULT Adapter::CreateQueuePair(REFIID iid, IUnknown* receive_queue, IUnknown* 
   });
 }
 
-HRESULT Adapter::CreateQueuePairWithSrq(REFIID iid, IUnknown* receive_queue, IUnknown* initiator_queue, IUnknown* shared,
-                                        VOID* context, ULONG initiator_depth, ULONG initiator_sges, ULONG inline_bytes, VOID** out) {
+HRESULT Adapter::CreateQueuePairWithSrq(REFIID iid, IUnknown* receive_queue, IUnknown* initiator_queue, IUnknown* shared, VOID* context,
+                                        ULONG initiator_depth, ULONG initiator_sges, ULONG inline_bytes, VOID** out) {
   Call call(*this, "CreateQueuePairWithSrq");
   if (!call.alive()) return ND_INVALID_HANDLE;
   auto* const receives = static_cast<CompletionQueue*>(call.argument(receive_queue, Kind::completion_queue, "the receive queue"));

@@ -51,8 +51,8 @@ void judge_depth(Call& call, HRESULT status, std::uint64_t outstanding, ULONG de
   if (status == ND_NO_MORE_ENTRIES) {
     call.find(Rule::queue_depth_exceeded, fmt::format("the queue was created for {}", depth));
   } else if (!FAILED(status) && outstanding > depth) {
-    call.find(Rule::queue_depth_presumed, fmt::format("the results of {} requests have not been taken; the queue was created for {}",
-                                                      outstanding, depth));
+    call.find(Rule::queue_depth_presumed,
+              fmt::format("the results of {} requests have not been taken; the queue was created for {}", outstanding, depth));
   }
 }
 

@@ -53,11 +53,16 @@ Connector::Connector(Session& session, std::shared_ptr<AdapterState> adapter, IN
 bool Connector::waiting() {
   const auto pending = [&](Method method) { return session().still_pending(state_->waiting_for, method, state_.get()); };
   switch (state_->phase) {
-    case Phase::connecting: return pending(Method::connect);
-    case Phase::completing: return pending(Method::complete_connect);
-    case Phase::accepting: return pending(Method::accept);
-    case Phase::filling: return pending(Method::get_connection_request);
-    default: return false;
+    case Phase::connecting:
+      return pending(Method::connect);
+    case Phase::completing:
+      return pending(Method::complete_connect);
+    case Phase::accepting:
+      return pending(Method::accept);
+    case Phase::filling:
+      return pending(Method::get_connection_request);
+    default:
+      return false;
   }
 }
 
@@ -94,8 +99,8 @@ HRESULT Connector::Bind(const struct sockaddr* address, ULONG length) {
   return status;
 }
 
-HRESULT Connector::Connect(IUnknown* queue_pair, const struct sockaddr* to, ULONG length, ULONG inbound, ULONG outbound,
-                           const VOID* data, ULONG bytes, OVERLAPPED* overlapped) {
+HRESULT Connector::Connect(IUnknown* queue_pair, const struct sockaddr* to, ULONG length, ULONG inbound, ULONG outbound, const VOID* data,
+                           ULONG bytes, OVERLAPPED* overlapped) {
   Call call(*this, "Connect");
   if (!call.alive()) return ND_INVALID_HANDLE;
   auto* const with = static_cast<QueuePair*>(call.argument(queue_pair, Kind::queue_pair, "the queue pair"));
@@ -117,8 +122,7 @@ HRESULT Connector::Connect(IUnknown* queue_pair, const struct sockaddr* to, ULON
   state_->attempted = true;
   begin(Phase::connecting, overlapped);
   const HRESULT status = call.request(
-      overlapped, Method::connect,
-      [&] { return inner().Connect(&with->inner(), to, length, inbound, outbound, data, bytes, overlapped); },
+      overlapped, Method::connect, [&] { return inner().Connect(&with->inner(), to, length, inbound, outbound, data, bytes, overlapped); },
       [&](Request& request) { request.connector = state_; });
   if (FAILED(status)) {
     attempt.undo(*state_, *pair);
@@ -139,15 +143,15 @@ HRESULT Connector::CompleteConnect(OVERLAPPED* overlapped) {
   state_->reached = true;
   state_->answered = true;
   note_receives();
-  const HRESULT status = call.request(overlapped, Method::complete_connect, [&] { return inner().CompleteConnect(overlapped); },
-                                      [&](Request& request) { request.connector = state_; });
+  const HRESULT status = call.request(
+      overlapped, Method::complete_connect, [&] { return inner().CompleteConnect(overlapped); },
+      [&](Request& request) { request.connector = state_; });
   if (FAILED(status)) *state_ = before;
   if (status == ND_SUCCESS) succeeded(Phase::completing, Phase::connected);
   return status;
 }
 
-HRESULT Connector::Accept(IUnknown* queue_pair, ULONG inbound, ULONG outbound, const VOID* data, ULONG bytes,
-                          OVERLAPPED* overlapped) {
+HRESULT Connector::Accept(IUnknown* queue_pair, ULONG inbound, ULONG outbound, const VOID* data, ULONG bytes, OVERLAPPED* overlapped) {
   Call call(*this, "Accept");
   if (!call.alive()) return ND_INVALID_HANDLE;
   auto* const with = static_cast<QueuePair*>(call.argument(queue_pair, Kind::queue_pair, "the queue pair"));
@@ -165,9 +169,9 @@ HRESULT Connector::Accept(IUnknown* queue_pair, ULONG inbound, ULONG outbound, c
   state_->reached = true;
   state_->answered = true;
   note_receives();
-  const HRESULT status = call.request(overlapped, Method::accept,
-                                      [&] { return inner().Accept(&with->inner(), inbound, outbound, data, bytes, overlapped); },
-                                      [&](Request& request) { request.connector = state_; });
+  const HRESULT status = call.request(
+      overlapped, Method::accept, [&] { return inner().Accept(&with->inner(), inbound, outbound, data, bytes, overlapped); },
+      [&](Request& request) { request.connector = state_; });
   if (FAILED(status)) {
     attempt.undo(*state_, *pair);
     if (status == ND_CONNECTION_ACTIVE && pair->link == Link::attached) {
@@ -249,8 +253,9 @@ HRESULT Connector::NotifyDisconnect(OVERLAPPED* overlapped) {
   if (!has_connection()) call.find(Rule::disconnect_unconnected);
   state_->notify_asked = true;
   state_->notifying = overlapped;
-  return call.request(overlapped, Method::notify_disconnect, [&] { return inner().NotifyDisconnect(overlapped); },
-                      [&](Request& request) { request.connector = state_; });
+  return call.request(
+      overlapped, Method::notify_disconnect, [&] { return inner().NotifyDisconnect(overlapped); },
+      [&](Request& request) { request.connector = state_; });
 }
 
 HRESULT Connector::Disconnect(OVERLAPPED* overlapped) {
@@ -262,8 +267,9 @@ HRESULT Connector::Disconnect(OVERLAPPED* overlapped) {
     call.find(Rule::disconnect_unconnected);
   }
   const auto queue_pair = state_->queue_pair;
-  const HRESULT status = call.request(overlapped, Method::disconnect, [&] { return inner().Disconnect(overlapped); },
-                                      [&](Request& request) { request.connector = state_; });
+  const HRESULT status = call.request(
+      overlapped, Method::disconnect, [&] { return inner().Disconnect(overlapped); },
+      [&](Request& request) { request.connector = state_; });
   if (FAILED(status)) return status;
   state_->disconnect_asked = true;
   state_->phase = Phase::ended;
@@ -344,9 +350,9 @@ HRESULT Listener::GetConnectionRequest(IUnknown* connector, OVERLAPPED* overlapp
   const ConnectorState before = *state;
   state->phase = Phase::filling;
   state->waiting_for = overlapped;
-  const HRESULT status = call.request(overlapped, Method::get_connection_request,
-                                      [&] { return inner().GetConnectionRequest(&into->inner(), overlapped); },
-                                      [&](Request& request) { request.connector = state; });
+  const HRESULT status = call.request(
+      overlapped, Method::get_connection_request, [&] { return inner().GetConnectionRequest(&into->inner(), overlapped); },
+      [&](Request& request) { request.connector = state; });
   if (FAILED(status)) *state = before;
   if (status == ND_SUCCESS && state->phase == Phase::filling) {
     state->phase = Phase::requested;

@@ -25,8 +25,7 @@ MemoryRegion::MemoryRegion(Session& session, std::shared_ptr<AdapterState> adapt
       state_(std::make_shared<RegionState>()) {}
 
 template <class Work>
-HRESULT MemoryRegion::register_memory(Call& call, const VOID* buffer, SIZE_T bytes, ULONG flags, OVERLAPPED* overlapped,
-                                      Work&& work) {
+HRESULT MemoryRegion::register_memory(Call& call, const VOID* buffer, SIZE_T bytes, ULONG flags, OVERLAPPED* overlapped, Work&& work) {
   const bool nothing = buffer == nullptr || bytes == 0;
   if (nothing) call.find(Rule::register_nothing, buffer == nullptr ? "there is no buffer" : fmt::format("{} bytes", bytes));
   judge_flags(call, flags, kKnownFlags);
@@ -40,8 +39,7 @@ HRESULT MemoryRegion::register_memory(Call& call, const VOID* buffer, SIZE_T byt
   state_->flags = flags;
   state_->token_known = false;
   registering_ = overlapped;
-  const HRESULT status =
-      call.request(overlapped, Method::register_memory, work, [&](Request& request) { request.region = state_; });
+  const HRESULT status = call.request(overlapped, Method::register_memory, work, [&](Request& request) { request.region = state_; });
   if (status == ND_SUCCESS && state_->phase == Phase::registering) state_->phase = Phase::registered;
   if (FAILED(status)) {
     const unsigned uses = state_->uses, windows = state_->windows, lingering = state_->lingering;
@@ -94,7 +92,8 @@ HRESULT MemoryRegion::Deregister(OVERLAPPED* overlapped) {
     call.find(Rule::deregister_with_windows, fmt::format("{} are bound", windows));
   } else if (status == ND_DEVICE_BUSY) {
     call.find(Rule::deregister_with_windows, fmt::format("{} were not invalidated before they were released, or before their "
-                                                         "connection ended", lingering));
+                                                         "connection ended",
+                                                         lingering));
   }
   if (FAILED(status)) state_->phase = before;
   return status;

@@ -117,7 +117,8 @@ void Session::ended(OVERLAPPED* overlapped, Request& request, HRESULT status) {
       connector->phase = Phase::ended;
       end_link(connector->queue_pair);
       break;
-    default: break;
+    default:
+      break;
   }
 }
 

@@ -30,8 +30,7 @@ void restore(WindowState& window, const WindowState& before) {
 
 }  // namespace
 
-QueuePair::QueuePair(Session& session, std::shared_ptr<AdapterState> adapter, IND2QueuePair& inner,
-                     std::shared_ptr<QueuePairState> state)
+QueuePair::QueuePair(Session& session, std::shared_ptr<AdapterState> adapter, IND2QueuePair& inner, std::shared_ptr<QueuePairState> state)
     : Facade(session, Kind::queue_pair, std::move(adapter), inner), state_(std::move(state)) {}
 
 HRESULT QueuePair::Flush() {
@@ -80,8 +79,7 @@ bool QueuePair::judge_list(Call& call, const ND2_SGE* sges, ULONG count, ULONG f
 }
 
 template <class Give>
-HRESULT QueuePair::transfer(Call& call, ND2_REQUEST_TYPE type, VOID* context, const ND2_SGE* sges, ULONG count, ULONG flags,
-                            Give&& give) {
+HRESULT QueuePair::transfer(Call& call, ND2_REQUEST_TYPE type, VOID* context, const ND2_SGE* sges, ULONG count, ULONG flags, Give&& give) {
   if (!judge_list(call, sges, count, flags)) return ND_INVALID_PARAMETER_2;
   Posted posted;
   posted.type = type;
@@ -99,10 +97,8 @@ HRESULT QueuePair::transfer(Call& call, ND2_REQUEST_TYPE type, VOID* context, co
 HRESULT QueuePair::Send(VOID* context, const ND2_SGE sges[], ULONG count, ULONG flags) {
   Call call(*this, "Send");
   if (!call.alive()) return ND_INVALID_HANDLE;
-  judge_flags(call, flags,
-              ND_OP_FLAG_SILENT_SUCCESS | ND_OP_FLAG_READ_FENCE | ND_OP_FLAG_SEND_AND_SOLICIT_EVENT | ND_OP_FLAG_INLINE);
-  return transfer(call, Nd2RequestTypeSend, context, sges, count, flags,
-                  [&](void* id) { return inner().Send(id, sges, count, flags); });
+  judge_flags(call, flags, ND_OP_FLAG_SILENT_SUCCESS | ND_OP_FLAG_READ_FENCE | ND_OP_FLAG_SEND_AND_SOLICIT_EVENT | ND_OP_FLAG_INLINE);
+  return transfer(call, Nd2RequestTypeSend, context, sges, count, flags, [&](void* id) { return inner().Send(id, sges, count, flags); });
 }
 
 HRESULT QueuePair::Receive(VOID* context, const ND2_SGE sges[], ULONG count) {
@@ -174,9 +170,8 @@ HRESULT QueuePair::Bind(VOID* context, IUnknown* region, IUnknown* window, const
   view->region = memory;
   view->queue_pair = number();
   ++memory->windows;
-  const HRESULT status = post(call, std::move(posted), flags, [&](void* id) {
-    return inner().Bind(id, &in->inner(), &bound->inner(), buffer, bytes, flags);
-  });
+  const HRESULT status =
+      post(call, std::move(posted), flags, [&](void* id) { return inner().Bind(id, &in->inner(), &bound->inner(), buffer, bytes, flags); });
   if (FAILED(status)) {
     restore(*view, before);
   } else if (view->bound() && std::ranges::find(state_->windows, view) == state_->windows.end()) {
@@ -202,8 +197,7 @@ HRESULT QueuePair::Invalidate(VOID* context, IUnknown* window, ULONG flags) {
   posted.context = context;
   const WindowState before = *view;
   view->unbind();
-  const HRESULT status =
-      post(call, std::move(posted), flags, [&](void* id) { return inner().Invalidate(id, &bound->inner(), flags); });
+  const HRESULT status = post(call, std::move(posted), flags, [&](void* id) { return inner().Invalidate(id, &bound->inner(), flags); });
   if (FAILED(status)) {
     restore(*view, before);
   } else if (!view->bound()) {

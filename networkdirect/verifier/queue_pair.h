@@ -14,13 +14,10 @@ class QueuePair final : public Facade<IND2QueuePair> {
   HRESULT STDMETHODCALLTYPE Flush() override;
   HRESULT STDMETHODCALLTYPE Send(VOID* context, const ND2_SGE sges[], ULONG count, ULONG flags) override;
   HRESULT STDMETHODCALLTYPE Receive(VOID* context, const ND2_SGE sges[], ULONG count) override;
-  HRESULT STDMETHODCALLTYPE Bind(VOID* context, IUnknown* region, IUnknown* window, const VOID* buffer, SIZE_T bytes,
-                                 ULONG flags) override;
+  HRESULT STDMETHODCALLTYPE Bind(VOID* context, IUnknown* region, IUnknown* window, const VOID* buffer, SIZE_T bytes, ULONG flags) override;
   HRESULT STDMETHODCALLTYPE Invalidate(VOID* context, IUnknown* window, ULONG flags) override;
-  HRESULT STDMETHODCALLTYPE Read(VOID* context, const ND2_SGE sges[], ULONG count, UINT64 address, UINT32 token,
-                                 ULONG flags) override;
-  HRESULT STDMETHODCALLTYPE Write(VOID* context, const ND2_SGE sges[], ULONG count, UINT64 address, UINT32 token,
-                                  ULONG flags) override;
+  HRESULT STDMETHODCALLTYPE Read(VOID* context, const ND2_SGE sges[], ULONG count, UINT64 address, UINT32 token, ULONG flags) override;
+  HRESULT STDMETHODCALLTYPE Write(VOID* context, const ND2_SGE sges[], ULONG count, UINT64 address, UINT32 token, ULONG flags) override;
 
  private:
   bool answers(REFIID iid) const override { return iid == IID_IND2QueuePair; }

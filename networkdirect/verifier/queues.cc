@@ -76,8 +76,8 @@ void CompletionQueue::last_release(Call& call) {
   if (state_->queue_pairs > 0) call.find(Rule::queue_released_first, fmt::format("{} queue pairs are on it", state_->queue_pairs));
 }
 
-SharedReceiveQueue::SharedReceiveQueue(Session& session, std::shared_ptr<AdapterState> adapter, IND2SharedReceiveQueue& inner,
-                                       ULONG depth, ULONG sges)
+SharedReceiveQueue::SharedReceiveQueue(Session& session, std::shared_ptr<AdapterState> adapter, IND2SharedReceiveQueue& inner, ULONG depth,
+                                       ULONG sges)
     : OverlappedFacade(session, Kind::shared_receive_queue, std::move(adapter), inner), state_(std::make_shared<ReceiveState>()) {
   state_->depth = depth;
   state_->sges = sges;

@@ -11,8 +11,9 @@
 namespace fb::networkdirect::verifier {
 
 std::string_view name_of(Kind kind) {
-  constexpr std::string_view kNames[] = {"provider",      "adapter",    "completion queue", "shared receive queue", "memory region",
-                                         "memory window", "queue pair", "connector",        "listener"};
+  constexpr std::string_view kNames[] = {"provider",      "adapter",       "completion queue", "shared receive queue",
+                                         "memory region", "memory window", "queue pair",       "connector",
+                                         "listener"};
   static_assert(std::size(kNames) == static_cast<std::size_t>(Kind::count_of_kinds));
   return kNames[static_cast<std::size_t>(kind)];
 }
@@ -186,9 +187,8 @@ Call::~Call() {
   if (cancel_) inner([&] { return on_.cancel_inner(), 0; });
   // A wrapper whose last reference went during other calls keeps the provider's object until they have returned.
   arguments_.push_back(&on_);
-  std::erase_if(arguments_, [](Wrapper* wrapper) {
-    return --wrapper->calls_ != 0 || wrapper->alive() || !std::exchange(wrapper->inner_held_, false);
-  });
+  std::erase_if(arguments_,
+                [](Wrapper* wrapper) { return --wrapper->calls_ != 0 || wrapper->alive() || !std::exchange(wrapper->inner_held_, false); });
   lock_.unlock();
   for (Wrapper* const left : arguments_) left->release_inner();
   on_.session_.deliver(findings_);

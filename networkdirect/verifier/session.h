@@ -190,7 +190,7 @@ class Call {
   std::unique_lock<std::mutex> lock_;
   std::uint64_t number_ = 0;
   bool alive_ = false;
-  bool cancel_ = false;  // others are still in calls on the object that was released
+  bool cancel_ = false;              // others are still in calls on the object that was released
   std::vector<Wrapper*> arguments_;  // whose provider's objects must stay until the call has returned
   std::vector<Finding> findings_;
 };

@@ -22,8 +22,8 @@ struct RegionState {
   ULONG flags = 0;
   UINT32 local_token = 0;
   bool token_known = false;
-  unsigned uses = 0;     ///< by requests that are outstanding
-  unsigned windows = 0;  ///< bound in it
+  unsigned uses = 0;       ///< by requests that are outstanding
+  unsigned windows = 0;    ///< bound in it
   unsigned lingering = 0;  ///< bound windows that were released, or whose connection is over: the provider may hold them still
 
   bool covers(const void* buffer, SIZE_T length) const {
@@ -72,9 +72,9 @@ struct QueuePairState {
   Link link = Link::fresh;
   std::uint64_t connector = 0;  ///< that it is attached to
   bool ever_attached = false;
-  bool no_reads = false;  ///< the consumer gave an outbound read limit of zero
-  bool failed = false;    ///< a result that failed has been taken
-  bool agreed_bare = false;  ///< Accept or CompleteConnect was called, and there was no Receive
+  bool no_reads = false;               ///< the consumer gave an outbound read limit of zero
+  bool failed = false;                 ///< a result that failed has been taken
+  bool agreed_bare = false;            ///< Accept or CompleteConnect was called, and there was no Receive
   std::set<std::uint64_t> initiators;  ///< outstanding, in the order in which they were posted
   std::set<std::uint64_t> posted;      ///< all that are outstanding
   std::vector<std::shared_ptr<WindowState>> windows;
@@ -112,7 +112,7 @@ struct ConnectorState {
     connecting,
     replied,
     completing,
-    filling,    ///< waits for a listener's request
+    filling,  ///< waits for a listener's request
     requested,
     accepting,
     connected,
@@ -127,8 +127,8 @@ struct ConnectorState {
   bool reached = false;               ///< a connection was made, or could have been
   bool answered = false;              ///< by Accept or CompleteConnect
   bool notify_asked = false;
-  std::string from, attempt;          ///< the local port as it was named; where the last Connect went, from there
-  OVERLAPPED* notifying = nullptr;    ///< of the last NotifyDisconnect
+  std::string from, attempt;        ///< the local port as it was named; where the last Connect went, from there
+  OVERLAPPED* notifying = nullptr;  ///< of the last NotifyDisconnect
   bool disconnect_asked = false;
 };
 

@@ -63,8 +63,8 @@ std::optional<GUID> parse_guid(const std::string& text) {
   unsigned short w[2] = {};
   unsigned char b[8] = {};
   int end = 0;
-  if (std::sscanf(text.c_str(), "{%8X-%4hX-%4hX-%2hhX%2hhX-%2hhX%2hhX%2hhX%2hhX%2hhX%2hhX}%n", &id.Data1, &w[0], &w[1], &b[0], &b[1],
-                  &b[2], &b[3], &b[4], &b[5], &b[6], &b[7], &end) != 11 ||
+  if (std::sscanf(text.c_str(), "{%8X-%4hX-%4hX-%2hhX%2hhX-%2hhX%2hhX%2hhX%2hhX%2hhX%2hhX}%n", &id.Data1, &w[0], &w[1], &b[0], &b[1], &b[2],
+                  &b[3], &b[4], &b[5], &b[6], &b[7], &end) != 11 ||
       text.size() != 38 || end != 38) {
     return std::nullopt;
   }
@@ -81,28 +81,20 @@ struct Member {
   void (*set)(WSAPROTOCOL_INFOW&, DWORD);
 };
 
-#define MEMBER(name, field)                                                              \
-  Member {                                                                               \
-    name, [](const WSAPROTOCOL_INFOW& e) { return static_cast<DWORD>(e.field); },        \
+#define MEMBER(name, field)                                                                \
+  Member {                                                                                 \
+    name, [](const WSAPROTOCOL_INFOW& e) { return static_cast<DWORD>(e.field); },          \
         [](WSAPROTOCOL_INFOW& e, DWORD n) { e.field = static_cast<decltype(e.field)>(n); } \
   }
 const Member kMembers[] = {
-    MEMBER("id", dwCatalogEntryId),
-    MEMBER("service1", dwServiceFlags1),
-    MEMBER("service2", dwServiceFlags2),
-    MEMBER("service3", dwServiceFlags3),
-    MEMBER("service4", dwServiceFlags4),
-    MEMBER("flags", dwProviderFlags),
-    MEMBER("chain", ProtocolChain.ChainLen),
-    MEMBER("version", iVersion),
-    MEMBER("family", iAddressFamily),
-    MEMBER("address_max", iMaxSockAddr),
-    MEMBER("address_min", iMinSockAddr),
-    MEMBER("socket_type", iSocketType),
-    MEMBER("protocol", iProtocol),
-    MEMBER("protocol_offset", iProtocolMaxOffset),
-    MEMBER("byte_order", iNetworkByteOrder),
-    MEMBER("security", iSecurityScheme),
+    MEMBER("id", dwCatalogEntryId),          MEMBER("service1", dwServiceFlags1),
+    MEMBER("service2", dwServiceFlags2),     MEMBER("service3", dwServiceFlags3),
+    MEMBER("service4", dwServiceFlags4),     MEMBER("flags", dwProviderFlags),
+    MEMBER("chain", ProtocolChain.ChainLen), MEMBER("version", iVersion),
+    MEMBER("family", iAddressFamily),        MEMBER("address_max", iMaxSockAddr),
+    MEMBER("address_min", iMinSockAddr),     MEMBER("socket_type", iSocketType),
+    MEMBER("protocol", iProtocol),           MEMBER("protocol_offset", iProtocolMaxOffset),
+    MEMBER("byte_order", iNetworkByteOrder), MEMBER("security", iSecurityScheme),
     MEMBER("message_bytes", dwMessageSize),
 };
 #undef MEMBER
@@ -128,8 +120,8 @@ std::optional<WSAPROTOCOL_INFOW> parse_entry(const std::string& line) {
   while (words >> word) {
     const std::size_t equals = word.find("=0x");
     if (equals == std::string::npos) return std::nullopt;
-    const auto* member = std::find_if(std::begin(kMembers), std::end(kMembers),
-                                      [&](const Member& m) { return word.compare(0, equals, m.name) == 0; });
+    const auto* member =
+        std::find_if(std::begin(kMembers), std::end(kMembers), [&](const Member& m) { return word.compare(0, equals, m.name) == 0; });
     DWORD value = 0;
     const char* last = word.data() + word.size();
     const auto [end, error] = std::from_chars(word.data() + equals + 3, last, value, 16);
@@ -200,8 +192,8 @@ class ChangeLock {
 
 WSAPROTOCOL_INFOW system_entry(DWORD id, int type, int protocol, const wchar_t* name) {
   WSAPROTOCOL_INFOW entry = {};
-  entry.dwServiceFlags1 = type == SOCK_STREAM ? XP1_GUARANTEED_DELIVERY | XP1_GUARANTEED_ORDER | XP1_GRACEFUL_CLOSE
-                                              : XP1_CONNECTIONLESS | XP1_MESSAGE_ORIENTED;
+  entry.dwServiceFlags1 =
+      type == SOCK_STREAM ? XP1_GUARANTEED_DELIVERY | XP1_GUARANTEED_ORDER | XP1_GRACEFUL_CLOSE : XP1_CONNECTIONLESS | XP1_MESSAGE_ORIENTED;
   entry.dwProviderFlags = PFL_MATCHES_PROTOCOL_ZERO;
   entry.ProviderId = kSystem;
   entry.dwCatalogEntryId = id;
@@ -255,7 +247,8 @@ int install(const GUID& id, const std::string& library, const WSAPROTOCOL_INFOW*
   for (WSAPROTOCOL_INFOW& entry : made.entries) {
     entry.dwCatalogEntryId = next++;
     entry.szProtocol[WSAPROTOCOL_LEN] = 0;
-    std::replace_if(std::begin(entry.szProtocol), std::end(entry.szProtocol), [](wchar_t c) { return c != 0 && c < L' '; }, L' ');
+    std::replace_if(
+        std::begin(entry.szProtocol), std::end(entry.szProtocol), [](wchar_t c) { return c != 0 && c < L' '; }, L' ');
   }
   providers->push_back(std::move(made));
   return write(path, *providers) ? 0 : WSAEACCES;

@@ -81,7 +81,7 @@ constexpr Translation kTranslations[] = {
 }  // namespace
 
 ULONG RtlNtStatusToDosError(LONG status) {
-  const auto* at = std::find_if(std::begin(kTranslations), std::end(kTranslations),
-                                [status](const Translation& row) { return row.status == status; });
+  const auto* at =
+      std::find_if(std::begin(kTranslations), std::end(kTranslations), [status](const Translation& row) { return row.status == status; });
   return at == std::end(kTranslations) ? ERROR_MR_MID_NOT_FOUND : at->error;
 }

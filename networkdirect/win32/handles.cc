@@ -13,10 +13,18 @@ constexpr std::uintptr_t kNumber = ~std::uintptr_t{3};
 
 void destroy(Object* object) {
   switch (object->kind) {
-    case Kind::event: delete static_cast<Event*>(object); return;
-    case Kind::thread: delete static_cast<Thread*>(object); return;
-    case Kind::port: delete static_cast<Port*>(object); return;
-    case Kind::heap: delete static_cast<Heap*>(object); return;
+    case Kind::event:
+      delete static_cast<Event*>(object);
+      return;
+    case Kind::thread:
+      delete static_cast<Thread*>(object);
+      return;
+    case Kind::port:
+      delete static_cast<Port*>(object);
+      return;
+    case Kind::heap:
+      delete static_cast<Heap*>(object);
+      return;
     case Kind::disk_file: {
       auto* file = static_cast<DiskFile*>(object);
       ::close(file->descriptor);
@@ -49,10 +57,13 @@ void close_last(Object& object) {
       }
       return;
     }
-    case Kind::file: end_watches(static_cast<File&>(object), nullptr, STATUS_CANCELLED); return;
+    case Kind::file:
+      end_watches(static_cast<File&>(object), nullptr, STATUS_CANCELLED);
+      return;
     case Kind::event:
     case Kind::heap:
-    case Kind::disk_file: return;
+    case Kind::disk_file:
+      return;
   }
 }
 

@@ -95,10 +95,6 @@ bool wait_until_poked(std::condition_variable& condition, Lock& lock, Deadline d
 
 using fb::win32::kernel;
 
-DWORD GetLastError() {
-  return static_cast<DWORD>(reinterpret_cast<std::uintptr_t>(pthread_getspecific(kernel().last_error)));
-}
+DWORD GetLastError() { return static_cast<DWORD>(reinterpret_cast<std::uintptr_t>(pthread_getspecific(kernel().last_error))); }
 
-void SetLastError(DWORD error) {
-  pthread_setspecific(kernel().last_error, reinterpret_cast<void*>(static_cast<std::uintptr_t>(error)));
-}
+void SetLastError(DWORD error) { pthread_setspecific(kernel().last_error, reinterpret_cast<void*>(static_cast<std::uintptr_t>(error))); }

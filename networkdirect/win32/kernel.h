@@ -79,7 +79,7 @@ struct Port : Object {
   Port() : Object(Kind::port) {}
   bool closed = false;
   std::deque<Packet> packets;
-  Watch* watch = nullptr;  // whom PortWatch tells; goes before the port's handle
+  Watch* watch = nullptr;            // whom PortWatch tells; goes before the port's handle
   std::vector<PortWaiter*> waiters;  // who came last is served first
   unsigned at_once = 1;              // as many of its threads run at a time
   unsigned active = 0;               // that have left the port and do not wait for anything

@@ -21,9 +21,7 @@ std::int64_t monotonic_ns() {
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-FILETIME filetime(std::uint64_t units) {
-  return {static_cast<DWORD>(units), static_cast<DWORD>(units >> 32)};
-}
+FILETIME filetime(std::uint64_t units) { return {static_cast<DWORD>(units), static_cast<DWORD>(units >> 32)}; }
 
 FILETIME filetime(const timeval& time) {
   return filetime(static_cast<std::uint64_t>(time.tv_sec) * 10'000'000 + static_cast<std::uint64_t>(time.tv_usec) * 10);
@@ -66,8 +64,7 @@ DWORD GetTickCount() { return static_cast<DWORD>(GetTickCount64()); }
 void GetSystemTimeAsFileTime(LPFILETIME time) {
   timespec now = {};
   clock_gettime(CLOCK_REALTIME, &now);
-  *time = filetime(static_cast<std::uint64_t>(now.tv_sec) * 10'000'000 + static_cast<std::uint64_t>(now.tv_nsec) / 100 +
-                   kFiletimeOfUnix);
+  *time = filetime(static_cast<std::uint64_t>(now.tv_sec) * 10'000'000 + static_cast<std::uint64_t>(now.tv_nsec) / 100 + kFiletimeOfUnix);
 }
 
 // The accounts move in ticks of ten milliseconds, which would let all of them stand still over a short measurement, and
@@ -77,9 +74,8 @@ BOOL GetSystemTimes(LPFILETIME idle, LPFILETIME kernel_and_idle, LPFILETIME user
   const auto processors = static_cast<std::uint64_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
   timespec since_start = {};
   clock_gettime(CLOCK_BOOTTIME, &since_start);
-  const std::uint64_t all = (static_cast<std::uint64_t>(since_start.tv_sec) * 10'000'000 +
-                             static_cast<std::uint64_t>(since_start.tv_nsec) / 100) *
-                            processors;
+  const std::uint64_t all =
+      (static_cast<std::uint64_t>(since_start.tv_sec) * 10'000'000 + static_cast<std::uint64_t>(since_start.tv_nsec) / 100) * processors;
   if (idle != nullptr) *idle = filetime(std::min(times.idle, all));
   if (user != nullptr) *user = filetime(std::min(times.user, all));
   if (kernel_and_idle != nullptr) *kernel_and_idle = filetime(all - std::min(times.user, all));

@@ -64,12 +64,16 @@ std::string conversion(const Length& length, char kind, bool wide) {
     return (is_wide ? "l" : "") + std::string(1, kind == 's' || kind == 'S' ? 's' : 'c');
   }
   switch (length.width) {
-    case Width::word64: return std::string("ll") + kind;
-    case Width::pointer: return std::string("z") + kind;
+    case Width::word64:
+      return std::string("ll") + kind;
+    case Width::pointer:
+      return std::string("z") + kind;
     case Width::narrow:
-    case Width::other: return length.same + kind;
+    case Width::other:
+      return length.same + kind;
     case Width::plain:
-    case Width::wide: break;
+    case Width::wide:
+      break;
   }
   return {kind};
 }

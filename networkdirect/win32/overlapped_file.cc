@@ -19,9 +19,7 @@ Event* event_of(const OVERLAPPED& overlapped) {
 }  // namespace
 
 // Programs ask for the status without a lock, so it is read and written as one.
-LONG overlapped_status(const OVERLAPPED& overlapped) {
-  return static_cast<LONG>(__atomic_load_n(&overlapped.Internal, __ATOMIC_ACQUIRE));
-}
+LONG overlapped_status(const OVERLAPPED& overlapped) { return static_cast<LONG>(__atomic_load_n(&overlapped.Internal, __ATOMIC_ACQUIRE)); }
 
 bool start(File& file, OVERLAPPED& overlapped) {
   Event* event = event_of(overlapped);

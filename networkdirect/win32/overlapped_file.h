@@ -18,8 +18,7 @@ struct File;
 class OverlappedFile {
  public:
   /// A new file, and in `handle` the client's handle for it. `modes`: FILE_SKIP_..., both as NetworkDirect asks.
-  static OverlappedFile create(HANDLE& handle,
-                               UCHAR modes = FILE_SKIP_COMPLETION_PORT_ON_SUCCESS | FILE_SKIP_SET_EVENT_ON_HANDLE);
+  static OverlappedFile create(HANDLE& handle, UCHAR modes = FILE_SKIP_COMPLETION_PORT_ON_SUCCESS | FILE_SKIP_SET_EVENT_ON_HANDLE);
   /// The file behind a client's handle; empty when it is none, or not one that create() has made.
   static std::optional<OverlappedFile> of(HANDLE handle);
 

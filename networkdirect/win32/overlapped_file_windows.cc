@@ -53,13 +53,9 @@ HANDLE event_of(const OVERLAPPED& overlapped) {
   return reinterpret_cast<HANDLE>(reinterpret_cast<std::uintptr_t>(overlapped.hEvent) & ~kNoPacket);
 }
 
-bool wants_packet(const OVERLAPPED& overlapped) {
-  return (reinterpret_cast<std::uintptr_t>(overlapped.hEvent) & kNoPacket) == 0;
-}
+bool wants_packet(const OVERLAPPED& overlapped) { return (reinterpret_cast<std::uintptr_t>(overlapped.hEvent) & kNoPacket) == 0; }
 
-LONG internal_of(const OVERLAPPED& overlapped) {
-  return static_cast<LONG>(__atomic_load_n(&overlapped.Internal, __ATOMIC_ACQUIRE));
-}
+LONG internal_of(const OVERLAPPED& overlapped) { return static_cast<LONG>(__atomic_load_n(&overlapped.Internal, __ATOMIC_ACQUIRE)); }
 
 void keep_failure(const OVERLAPPED& overlapped, LONG status) {
   const std::lock_guard held(lock);
@@ -135,8 +131,8 @@ OverlappedFile OverlappedFile::create(HANDLE& handle, UCHAR modes) {
   std::swprintf(name, std::size(name), L"\\\\.\\pipe\\fabricbench-networkdirect-%lu-%p-%u-%llx", GetCurrentProcessId(),
                 reinterpret_cast<void*>(&files), count++, static_cast<unsigned long long>(time.QuadPart));
   auto file = std::make_unique<File>();
-  file->writer = CreateNamedPipeW(name, PIPE_ACCESS_OUTBOUND | FILE_FLAG_FIRST_PIPE_INSTANCE, PIPE_TYPE_BYTE | PIPE_WAIT, 1, 4096, 4096,
-                                  0, nullptr);
+  file->writer =
+      CreateNamedPipeW(name, PIPE_ACCESS_OUTBOUND | FILE_FLAG_FIRST_PIPE_INSTANCE, PIPE_TYPE_BYTE | PIPE_WAIT, 1, 4096, 4096, 0, nullptr);
   handle = CreateFileW(name, GENERIC_READ | FILE_WRITE_ATTRIBUTES, 0, nullptr, OPEN_EXISTING, FILE_FLAG_OVERLAPPED, nullptr);
   BENCH_ASSERT(file->writer != INVALID_HANDLE_VALUE && handle != INVALID_HANDLE_VALUE, "the system gives a pipe");
   SetFileCompletionNotificationModes(handle, modes);
@@ -212,9 +208,7 @@ void OverlappedFile::complete(OVERLAPPED& overlapped, LONG status, ULONG_PTR byt
 }
 
 /// A packet goes to the port in either case: Windows queues one for a request that ended in its call, too.
-void OverlappedFile::complete_in_call(OVERLAPPED& overlapped, LONG status, ULONG_PTR bytes) const {
-  complete(overlapped, status, bytes);
-}
+void OverlappedFile::complete_in_call(OVERLAPPED& overlapped, LONG status, ULONG_PTR bytes) const { complete(overlapped, status, bytes); }
 
 LONG overlapped_status(const OVERLAPPED& overlapped) {
   const LONG status = internal_of(overlapped);

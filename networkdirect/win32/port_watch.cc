@@ -111,9 +111,8 @@ PortWatch::~PortWatch() {
   if (watch_->port != nullptr && watch_->port->watch == watch_) watch_->port->watch = nullptr;
   watch_->closed = true;
   const auto self = std::this_thread::get_id();
-  watch_->call_ended.wait(lock, [&] {
-    return std::ranges::all_of(watch_->callers, [&](std::thread::id caller) { return caller == self; });
-  });
+  watch_->call_ended.wait(lock,
+                          [&] { return std::ranges::all_of(watch_->callers, [&](std::thread::id caller) { return caller == self; }); });
   drop(watch_);
 }
 

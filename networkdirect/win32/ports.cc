@@ -209,8 +209,8 @@ BOOL GetQueuedCompletionStatus(HANDLE handle, LPDWORD bytes, PULONG_PTR key, LPO
   return NT_SUCCESS(packet.status) ? TRUE : fail(RtlNtStatusToDosError(packet.status));
 }
 
-BOOL GetQueuedCompletionStatusEx(HANDLE handle, LPOVERLAPPED_ENTRY entries, ULONG entries_max, PULONG entries_removed,
-                                 DWORD milliseconds, BOOL) {
+BOOL GetQueuedCompletionStatusEx(HANDLE handle, LPOVERLAPPED_ENTRY entries, ULONG entries_max, PULONG entries_removed, DWORD milliseconds,
+                                 BOOL) {
   if (entries == nullptr || entries_max == 0 || entries_removed == nullptr) return fail(ERROR_INVALID_PARAMETER);
   *entries_removed = 0;
   PortInUse port(handle);

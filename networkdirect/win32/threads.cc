@@ -118,8 +118,7 @@ pthread_mutex_t* mutex_of(LPCRITICAL_SECTION section) { return static_cast<pthre
 
 using namespace fb::win32;
 
-HANDLE CreateThread(LPSECURITY_ATTRIBUTES, SIZE_T stack_bytes, LPTHREAD_START_ROUTINE start, LPVOID parameter, DWORD flags,
-                    LPDWORD id) {
+HANDLE CreateThread(LPSECURITY_ATTRIBUTES, SIZE_T stack_bytes, LPTHREAD_START_ROUTINE start, LPVOID parameter, DWORD flags, LPDWORD id) {
   if (start == nullptr) {
     SetLastError(ERROR_INVALID_PARAMETER);
     return nullptr;
@@ -242,9 +241,7 @@ LPVOID TlsGetValue(DWORD index) {
   return pthread_getspecific(index);
 }
 
-BOOL TlsSetValue(DWORD index, LPVOID value) {
-  return pthread_setspecific(index, value) == 0 ? TRUE : fail(ERROR_INVALID_PARAMETER);
-}
+BOOL TlsSetValue(DWORD index, LPVOID value) { return pthread_setspecific(index, value) == 0 ? TRUE : fail(ERROR_INVALID_PARAMETER); }
 
 void InitializeCriticalSection(LPCRITICAL_SECTION section) { InitializeCriticalSectionEx(section, 0, 0); }
 
@@ -272,9 +269,7 @@ void EnterCriticalSection(LPCRITICAL_SECTION section) {
   pthread_mutex_lock(mutex_of(section));
 }
 
-BOOL TryEnterCriticalSection(LPCRITICAL_SECTION section) {
-  return pthread_mutex_trylock(mutex_of(section)) == 0 ? TRUE : FALSE;
-}
+BOOL TryEnterCriticalSection(LPCRITICAL_SECTION section) { return pthread_mutex_trylock(mutex_of(section)) == 0 ? TRUE : FALSE; }
 
 void LeaveCriticalSection(LPCRITICAL_SECTION section) { pthread_mutex_unlock(mutex_of(section)); }
 

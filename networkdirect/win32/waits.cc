@@ -21,9 +21,7 @@ HANDLE make_event(bool named, bool manual_reset, bool initial_state) {
   return give_handle(*event);
 }
 
-bool waitable(const Object& object) {
-  return object.kind == Kind::event || object.kind == Kind::thread || object.kind == Kind::file;
-}
+bool waitable(const Object& object) { return object.kind == Kind::event || object.kind == Kind::thread || object.kind == Kind::file; }
 
 void consume(Object& object) {
   if (object.kind == Kind::event && !static_cast<Event&>(object).manual) object.signalled = false;
@@ -114,10 +112,14 @@ bool same_value(const volatile void* address, const void* compare, std::size_t b
     return __atomic_load_n(static_cast<const volatile T*>(address), __ATOMIC_SEQ_CST) == wanted;
   };
   switch (bytes) {
-    case 1: return same(std::uint8_t{});
-    case 2: return same(std::uint16_t{});
-    case 4: return same(std::uint32_t{});
-    default: return same(std::uint64_t{});
+    case 1:
+      return same(std::uint8_t{});
+    case 2:
+      return same(std::uint16_t{});
+    case 4:
+      return same(std::uint32_t{});
+    default:
+      return same(std::uint64_t{});
   }
 }
 
@@ -210,8 +212,6 @@ DWORD WaitForMultipleObjectsEx(DWORD count, const HANDLE* objects, BOOL all, DWO
   return WaitForMultipleObjects(count, objects, all, milliseconds);
 }
 
-DWORD WaitForSingleObject(HANDLE object, DWORD milliseconds) {
-  return WaitForMultipleObjects(1, &object, FALSE, milliseconds);
-}
+DWORD WaitForSingleObject(HANDLE object, DWORD milliseconds) { return WaitForMultipleObjects(1, &object, FALSE, milliseconds); }
 
 DWORD WaitForSingleObjectEx(HANDLE object, DWORD milliseconds, BOOL) { return WaitForSingleObject(object, milliseconds); }

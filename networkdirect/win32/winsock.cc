@@ -40,8 +40,8 @@ int routing_interface(const void* in, DWORD in_bytes, void* out, DWORD out_bytes
   bytes = static_cast<DWORD>(size);
   if (out == nullptr || out_bytes < size) return refuse(WSAEFAULT);
   // Some port: without one there is nothing to connect to.
-  auto& port = remote.ss_family == AF_INET ? reinterpret_cast<sockaddr_in&>(remote).sin_port
-                                           : reinterpret_cast<sockaddr_in6&>(remote).sin6_port;
+  auto& port =
+      remote.ss_family == AF_INET ? reinterpret_cast<sockaddr_in&>(remote).sin_port : reinterpret_cast<sockaddr_in6&>(remote).sin6_port;
   if (port == 0) port = htons(9);
   const int probe = ::socket(remote.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (probe < 0) return refuse(WSAEAFNOSUPPORT);
@@ -51,8 +51,7 @@ int routing_interface(const void* in, DWORD in_bytes, void* out, DWORD out_bytes
                       ::getsockname(probe, reinterpret_cast<sockaddr*>(&local), &length) == 0;
   ::close(probe);
   if (!routed) return refuse(WSAENETUNREACH);
-  (local.ss_family == AF_INET ? reinterpret_cast<sockaddr_in&>(local).sin_port
-                              : reinterpret_cast<sockaddr_in6&>(local).sin6_port) = 0;
+  (local.ss_family == AF_INET ? reinterpret_cast<sockaddr_in&>(local).sin_port : reinterpret_cast<sockaddr_in6&>(local).sin6_port) = 0;
   std::memcpy(out, &local, size);
   return 0;
 }
@@ -167,23 +166,28 @@ int closesocket(SOCKET socket) {
   return ::close(static_cast<int>(socket)) == 0 ? 0 : refuse(WSAENOTSOCK);
 }
 
-int WSAIoctl(SOCKET socket, DWORD code, LPVOID in, DWORD in_bytes, LPVOID out, DWORD out_bytes, LPDWORD bytes,
-             LPWSAOVERLAPPED overlapped, LPWSAOVERLAPPED_COMPLETION_ROUTINE routine) {
+int WSAIoctl(SOCKET socket, DWORD code, LPVOID in, DWORD in_bytes, LPVOID out, DWORD out_bytes, LPDWORD bytes, LPWSAOVERLAPPED overlapped,
+             LPWSAOVERLAPPED_COMPLETION_ROUTINE routine) {
   if (bytes == nullptr && overlapped == nullptr) return refuse(WSAEFAULT);
   if (routine != nullptr) return refuse(WSAEOPNOTSUPP);
   if (family_of(static_cast<int>(socket)) == AF_UNSPEC) return refuse(WSAENOTSOCK);
   DWORD returned = 0;
   int answer = 0;
   switch (code) {
-    case SIO_ROUTING_INTERFACE_QUERY: answer = routing_interface(in, in_bytes, out, out_bytes, returned); break;
-    case SIO_ADDRESS_LIST_QUERY: answer = address_list(static_cast<int>(socket), out, out_bytes, returned); break;
+    case SIO_ROUTING_INTERFACE_QUERY:
+      answer = routing_interface(in, in_bytes, out, out_bytes, returned);
+      break;
+    case SIO_ADDRESS_LIST_QUERY:
+      answer = address_list(static_cast<int>(socket), out, out_bytes, returned);
+      break;
     case SIO_ADDRESS_LIST_CHANGE: {
       const Lock lock(kernel().lock);
       File* file = find_file(reinterpret_cast<HANDLE>(socket));
       if (file == nullptr) return refuse(WSAENOTSOCK);
       return overlapped == nullptr ? refuse(WSAEWOULDBLOCK) : keep_pending(*file, *overlapped);
     }
-    default: return refuse(WSAEOPNOTSUPP);
+    default:
+      return refuse(WSAEOPNOTSUPP);
   }
   if (bytes != nullptr) *bytes = returned;
   if (answer == 0 && overlapped != nullptr) {

@@ -40,8 +40,8 @@ std::uint16_t fold_checksum(std::uint32_t sum) {
   return static_cast<std::uint16_t>(~sum & 0xFFFF);
 }
 
-void append_ipv4(Bytes& out, const Endpoint& source, const Endpoint& destination,
-                 const IpFacts& ip, std::uint8_t protocol, std::size_t length) {
+void append_ipv4(Bytes& out, const Endpoint& source, const Endpoint& destination, const IpFacts& ip, std::uint8_t protocol,
+                 std::size_t length) {
   const std::size_t start = out.size();
   out.push_back(0x45);
   out.push_back(ip.tos);
@@ -57,8 +57,8 @@ void append_ipv4(Bytes& out, const Endpoint& source, const Endpoint& destination
   store_be<std::uint16_t>(&out[start + 10], sum);
 }
 
-void append_ipv6(Bytes& out, const Endpoint& source, const Endpoint& destination,
-                 const IpFacts& ip, std::uint8_t protocol, std::size_t length) {
+void append_ipv6(Bytes& out, const Endpoint& source, const Endpoint& destination, const IpFacts& ip, std::uint8_t protocol,
+                 std::size_t length) {
   out.push_back(static_cast<std::uint8_t>(0x60 | ip.tos >> 4));
   out.push_back(static_cast<std::uint8_t>(ip.tos << 4 & 0xF0));
   append_be16(out, 0);
@@ -70,8 +70,7 @@ void append_ipv6(Bytes& out, const Endpoint& source, const Endpoint& destination
 }
 
 // Over the pseudo-header too; the addresses as they stand in the packet.
-std::uint16_t checksum_of(const Endpoint& source, const Endpoint& destination, bool v4,
-                          std::uint8_t protocol, ByteView segment) {
+std::uint16_t checksum_of(const Endpoint& source, const Endpoint& destination, bool v4, std::uint8_t protocol, ByteView segment) {
   const std::size_t length = v4 ? 4 : 16;
   std::uint32_t sum = add_words(0, ByteView(source.address.bytes()).last(length));
   sum = add_words(sum, ByteView(destination.address.bytes()).last(length));
@@ -80,8 +79,8 @@ std::uint16_t checksum_of(const Endpoint& source, const Endpoint& destination, b
 }
 
 // Ethernet and IP headers in front of `length` bytes. True when they are IPv4.
-bool append_headers(Bytes& out, const Endpoint& source, const Endpoint& destination,
-                    const IpFacts& ip, std::uint8_t protocol, std::size_t length) {
+bool append_headers(Bytes& out, const Endpoint& source, const Endpoint& destination, const IpFacts& ip, std::uint8_t protocol,
+                    std::size_t length) {
   const bool v4 = source.address.is_v4() && destination.address.is_v4();
   append(out, mac_of(destination.address));
   append(out, mac_of(source.address));
@@ -226,17 +225,19 @@ FrameFault parse_ipv6(ByteView bytes, std::size_t missing, CarriedPacket& frame)
 FrameFault parse_ip(ByteView bytes, std::size_t missing, CarriedPacket& frame) {
   if (bytes.empty()) return FrameFault::cut_short;
   switch (bytes[0] >> 4) {
-    case 4: return parse_ipv4(bytes, missing, frame);
-    case 6: return parse_ipv6(bytes, missing, frame);
-    default: return FrameFault::other_protocol;
+    case 4:
+      return parse_ipv4(bytes, missing, frame);
+    case 6:
+      return parse_ipv6(bytes, missing, frame);
+    default:
+      return FrameFault::other_protocol;
   }
 }
 
 constexpr std::uint16_t kProtocolMctp = 0x00FA;
 
 // Where Linux's cooked headers keep who sent a packet, and to whom.
-FrameFault parse_cooked_mctp(ByteView packet, std::uint32_t interface, std::size_t to,
-                             ByteView address, CarriedPacket& frame) {
+FrameFault parse_cooked_mctp(ByteView packet, std::uint32_t interface, std::size_t to, ByteView address, CarriedPacket& frame) {
   MctpFacts& facts = frame.mctp.emplace();
   facts.bus = interface;
   facts.broadcast = to == 1;
@@ -275,8 +276,10 @@ bool is_known_link_type(std::uint32_t type) {
     case link_type::linux_sll:
     case link_type::ipv4:
     case link_type::ipv6:
-    case link_type::linux_sll2: return true;
-    default: return false;
+    case link_type::linux_sll2:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -286,15 +289,13 @@ std::array<std::uint8_t, 6> mac_of(const IpAddress& address) {
   if (address.is_v4()) {
     std::copy(bytes.begin() + 12, bytes.end(), mac.begin() + 2);
   } else {
-    const std::uint64_t mixed =
-        mix64(load_be<std::uint64_t>(bytes.data()) ^ mix64(load_be<std::uint64_t>(&bytes[8])));
+    const std::uint64_t mixed = mix64(load_be<std::uint64_t>(bytes.data()) ^ mix64(load_be<std::uint64_t>(&bytes[8])));
     store_be<std::uint32_t>(&mac[2], static_cast<std::uint32_t>(mixed & 0xFFFFFFFF));
   }
   return mac;
 }
 
-void append_frame(Bytes& out, const Endpoint& source, const Endpoint& destination,
-                  const IpFacts& ip, ByteView payload) {
+void append_frame(Bytes& out, const Endpoint& source, const Endpoint& destination, const IpFacts& ip, ByteView payload) {
   BENCH_ASSERT(payload.size() <= kPayloadMax, "a UDP payload fits its IP packet");
   const std::size_t length = kUdpHeader + payload.size();
   const bool v4 = append_headers(out, source, destination, ip, kUdp, length);
@@ -305,14 +306,13 @@ void append_frame(Bytes& out, const Endpoint& source, const Endpoint& destinatio
   append_be16(out, 0);
   append(out, payload);
   if (v4) return;
-  const std::uint16_t checksum =
-      checksum_of(source, destination, v4, kUdp, ByteView(out).subspan(udp));
+  const std::uint16_t checksum = checksum_of(source, destination, v4, kUdp, ByteView(out).subspan(udp));
   // 0 would say that there is none.
   store_be<std::uint16_t>(&out[udp + 6], checksum == 0 ? std::uint16_t{0xFFFF} : checksum);
 }
 
-void append_frame(Bytes& out, const Endpoint& source, const Endpoint& destination,
-                  const IpFacts& ip, const TcpFacts& tcp, ByteView payload) {
+void append_frame(Bytes& out, const Endpoint& source, const Endpoint& destination, const IpFacts& ip, const TcpFacts& tcp,
+                  ByteView payload) {
   BENCH_ASSERT(payload.size() <= kPayloadMax, "a TCP payload fits its IP packet");
   const bool options = (tcp.flags & tcp_flag::syn) != 0 && tcp.mss != 0;
   const std::size_t header = kTcpHeader + (options ? kSynOptions : 0);
@@ -335,8 +335,7 @@ void append_frame(Bytes& out, const Endpoint& source, const Endpoint& destinatio
     append(out, std::array<std::uint8_t, 4>{kOptionNone, kOptionWindowShift, 3, tcp.window_shift});
   }
   append(out, payload);
-  store_be<std::uint16_t>(
-      &out[start + 16], checksum_of(source, destination, v4, kTcp, ByteView(out).subspan(start)));
+  store_be<std::uint16_t>(&out[start + 16], checksum_of(source, destination, v4, kTcp, ByteView(out).subspan(start)));
 }
 
 void append_mctp_frame(Bytes& out, const MctpFacts& facts, ByteView packet) {
@@ -358,13 +357,13 @@ void append_mctp_frame(Bytes& out, const MctpFacts& facts, ByteView packet) {
 FrameFault parse_frame(std::uint32_t link, ByteView bytes, CarriedPacket& frame, std::size_t original) {
   const std::size_t missing = original > bytes.size() ? original - bytes.size() : 0;
   switch (link) {
-    case link_type::ethernet: return parse_ethertype(bytes, 12, missing, frame);
+    case link_type::ethernet:
+      return parse_ethertype(bytes, 12, missing, frame);
     case link_type::linux_sll: {
       if (bytes.size() >= 16 && load_be<std::uint16_t>(&bytes[14]) == kProtocolMctp) {
         if (missing != 0) return FrameFault::cut_short;
         const std::size_t size = std::min<std::size_t>(load_be<std::uint16_t>(&bytes[4]), 8);
-        return parse_cooked_mctp(bytes.subspan(16), 0, load_be<std::uint16_t>(bytes.data()),
-                                 bytes.subspan(6, size), frame);
+        return parse_cooked_mctp(bytes.subspan(16), 0, load_be<std::uint16_t>(bytes.data()), bytes.subspan(6, size), frame);
       }
       return parse_ethertype(bytes, 14, missing, frame);
     }
@@ -376,8 +375,7 @@ FrameFault parse_frame(std::uint32_t link, ByteView bytes, CarriedPacket& frame,
       if (type == kProtocolMctp) {
         if (missing != 0) return FrameFault::cut_short;
         const std::size_t size = std::min<std::size_t>(bytes[11], 8);
-        return parse_cooked_mctp(bytes.subspan(20), load_be<std::uint32_t>(&bytes[4]), bytes[10],
-                                 bytes.subspan(12, size), frame);
+        return parse_cooked_mctp(bytes.subspan(20), load_be<std::uint32_t>(&bytes[4]), bytes[10], bytes.subspan(12, size), frame);
       }
       if (type != kEtherIpv4 && type != kEtherIpv6) return FrameFault::other_protocol;
       return parse_ip(bytes.subspan(20), missing, frame);
@@ -389,8 +387,10 @@ FrameFault parse_frame(std::uint32_t link, ByteView bytes, CarriedPacket& frame,
     case link_type::raw_bsd:
     case link_type::raw_openbsd:
     case link_type::ipv4:
-    case link_type::ipv6: return parse_ip(bytes, missing, frame);
-    default: return FrameFault::other_protocol;
+    case link_type::ipv6:
+      return parse_ip(bytes, missing, frame);
+    default:
+      return FrameFault::other_protocol;
   }
 }
 

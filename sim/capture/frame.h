@@ -35,12 +35,11 @@ inline constexpr std::size_t kPayloadMax = 65'487;
 
 /// Appends Ethernet, IP and UDP headers and the payload. The UDP checksum is 0 on IPv4, as RoCE
 /// devices send it, and correct on IPv6. `payload` holds at most kPayloadMax bytes.
-void append_frame(Bytes& out, const Endpoint& source, const Endpoint& destination,
-                  const IpFacts& ip, ByteView payload);
+void append_frame(Bytes& out, const Endpoint& source, const Endpoint& destination, const IpFacts& ip, ByteView payload);
 
 /// The same with a TCP header, which has its checksum always; a SYN carries its options.
-void append_frame(Bytes& out, const Endpoint& source, const Endpoint& destination,
-                  const IpFacts& ip, const TcpFacts& tcp, ByteView payload);
+void append_frame(Bytes& out, const Endpoint& source, const Endpoint& destination, const IpFacts& ip, const TcpFacts& tcp,
+                  ByteView payload);
 
 /// An MCTP packet as a capture on Linux has it: the "cooked" header of its link type 276 with protocol
 /// 00FAh, then the packet.

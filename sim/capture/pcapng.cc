@@ -27,8 +27,8 @@ constexpr std::uint16_t kOptionUserApplication = 4;
 constexpr std::uint16_t kOptionInterfaceName = 2;
 constexpr std::uint16_t kOptionTimeResolution = 9;
 constexpr std::uint32_t kMctpInterface = 1;  // the fabric's is 0
-constexpr std::size_t kCommentMax = 4000;  // bytes a packet
-constexpr std::size_t kHexMax = 32;        // bytes of an event without words
+constexpr std::size_t kCommentMax = 4000;    // bytes a packet
+constexpr std::size_t kHexMax = 32;          // bytes of an event without words
 
 void append_le16(Bytes& out, std::uint16_t value) {
   out.resize(out.size() + 2);
@@ -77,13 +77,20 @@ std::string printable(std::string_view text) {
 
 std::string_view name_of(TraceKind kind) {
   switch (kind) {
-    case TraceKind::packet: return "packet";
-    case TraceKind::capsule: return "capsule";
-    case TraceKind::message: return "message";
-    case TraceKind::state: return "state";
-    case TraceKind::fault: return "fault";
-    case TraceKind::note: return "note";
-    case TraceKind::verdict: return "verdict";
+    case TraceKind::packet:
+      return "packet";
+    case TraceKind::capsule:
+      return "capsule";
+    case TraceKind::message:
+      return "message";
+    case TraceKind::state:
+      return "state";
+    case TraceKind::fault:
+      return "fault";
+    case TraceKind::note:
+      return "note";
+    case TraceKind::verdict:
+      return "verdict";
   }
   return "event";
 }
@@ -139,8 +146,7 @@ void PcapngWriter::comment(std::string_view text) {
 }
 
 void PcapngWriter::on_event(const TraceEvent& event) {
-  const bool on_the_wire = event.kind == TraceKind::packet ||
-                           (event.kind == TraceKind::fault && event.destination.port != 0);
+  const bool on_the_wire = event.kind == TraceKind::packet || (event.kind == TraceKind::fault && event.destination.port != 0);
   if (on_the_wire) {
     if (!event.text.empty()) comment(fmt::format("{} {}", event.actor, event.text));
     add_packet(event);
@@ -151,8 +157,7 @@ void PcapngWriter::on_event(const TraceEvent& event) {
     if (tls_keys_.find(event.text) == std::string::npos) add_tls_keys(event.text);
     return;
   }
-  comment(fmt::format("{} {} {}: {}", name_of(event.kind), event.actor, event.label,
-                      words_of(event, options_.decoders)));
+  comment(fmt::format("{} {} {}: {}", name_of(event.kind), event.actor, event.label, words_of(event, options_.decoders)));
 }
 
 void PcapngWriter::add_packet(const TraceEvent& event) {
@@ -166,8 +171,7 @@ void PcapngWriter::add_packet(const TraceEvent& event) {
     return;
   }
   add_frame(event, [&] {
-    append_frame(file_, event.source, event.destination, event.ip,
-                 event.bytes.first(std::min(event.bytes.size(), kPayloadMax)));
+    append_frame(file_, event.source, event.destination, event.ip, event.bytes.first(std::min(event.bytes.size(), kPayloadMax)));
   });
 }
 
@@ -175,7 +179,8 @@ void PcapngWriter::add_packet(const TraceEvent& event) {
 void PcapngWriter::add_mctp(const TraceEvent& event) {
   if (!has_mctp_) add_interface(link_type::linux_sll2, "mctp");
   has_mctp_ = true;
-  add_frame(event, [&] { append_mctp_frame(file_, *event.mctp, event.bytes); }, kMctpInterface);
+  add_frame(
+      event, [&] { append_mctp_frame(file_, *event.mctp, event.bytes); }, kMctpInterface);
 }
 
 // As many frames as IP needs: a socket's trace shows what one call moved.
@@ -186,11 +191,8 @@ void PcapngWriter::add_segments(const TraceEvent& event) {
   do {
     const ByteView part = rest.first(std::min(rest.size(), kPayloadMax));
     rest = rest.subspan(part.size());
-    tcp.flags = rest.empty() ? event.tcp->flags
-                             : static_cast<std::uint8_t>(event.tcp->flags & ~kAtTheEnd);
-    add_frame(event, [&] {
-      append_frame(file_, event.source, event.destination, event.ip, tcp, part);
-    });
+    tcp.flags = rest.empty() ? event.tcp->flags : static_cast<std::uint8_t>(event.tcp->flags & ~kAtTheEnd);
+    add_frame(event, [&] { append_frame(file_, event.source, event.destination, event.ip, tcp, part); });
     tcp.seq += static_cast<std::uint32_t>(part.size());
   } while (!rest.empty());
 }
@@ -224,8 +226,7 @@ Bytes PcapngWriter::bytes() const {
   Bytes out = file_;
   std::string last = pending_;
   if (left_out_ > 0) {
-    last += fmt::format("{}capture full: {} more packets left out", last.empty() ? "" : "\n",
-                        left_out_);
+    last += fmt::format("{}capture full: {} more packets left out", last.empty() ? "" : "\n", left_out_);
   }
   if (!last.empty() && last_packet_ != 0) {
     out.resize(out.size() - 8);  // the end of options, and the length behind them
@@ -256,9 +257,7 @@ Bytes PcapngWriter::take() {
   return std::exchange(file_, {});
 }
 
-Result<void> PcapngWriter::write_file(const std::string& path) const {
-  return write_atomically(path, bytes());
-}
+Result<void> PcapngWriter::write_file(const std::string& path) const { return write_atomically(path, bytes()); }
 
 Result<void> write_atomically(const std::string& path, ByteView bytes) {
   const std::string partial = path + ".partial";

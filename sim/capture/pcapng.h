@@ -14,7 +14,7 @@
 namespace fb::capture {
 
 struct PcapngOptions {
-  std::string title = {};             ///< the case's name; the comment of the file
+  std::string title = {};  ///< the case's name; the comment of the file
   std::string interface = "fabric";
   std::int64_t epoch_ns = 0;          ///< what Instant 0 is in the file
   std::size_t bytes_max = 256 << 20;  ///< further packets are counted, not kept

@@ -96,11 +96,20 @@ bool CaptureReader::take(const Frame& frame, CapturedPacket& packet) {
   }
   packet.carried = {};
   switch (parse_frame(frame.link, frame.bytes, packet.carried, frame.original)) {
-    case FrameFault::none: break;
-    case FrameFault::other_protocol: ++skipped_.other_protocol; return false;
-    case FrameFault::fragment: ++skipped_.fragments; return false;
-    case FrameFault::cut_short: ++skipped_.cut_short; return false;
-    case FrameFault::malformed: ++skipped_.malformed; return false;
+    case FrameFault::none:
+      break;
+    case FrameFault::other_protocol:
+      ++skipped_.other_protocol;
+      return false;
+    case FrameFault::fragment:
+      ++skipped_.fragments;
+      return false;
+    case FrameFault::cut_short:
+      ++skipped_.cut_short;
+      return false;
+    case FrameFault::malformed:
+      ++skipped_.malformed;
+      return false;
   }
   packet.number = frames_;
   packet.time_ns = frame.time_ns;
@@ -192,8 +201,7 @@ Result<bool> CaptureReader::next_record(Frame& frame) {
     return broken(fmt::format("a packet of {} bytes, but {} are left", length, whole->size() - pcap_record_));
   }
   frame.link = pcap_link_;
-  frame.time_ns = static_cast<std::int64_t>(u32(*whole, 0)) * 1'000'000'000 +
-                  static_cast<std::int64_t>(u32(*whole, 4)) * pcap_unit_ns_;
+  frame.time_ns = static_cast<std::int64_t>(u32(*whole, 0)) * 1'000'000'000 + static_cast<std::int64_t>(u32(*whole, 4)) * pcap_unit_ns_;
   frame.bytes = whole->subspan(pcap_record_, length);
   frame.original = u32(*whole, 12);
   at_ += pcap_record_ + length;
@@ -310,8 +318,7 @@ Result<bool> CaptureReader::read_packet(std::uint32_t type, ByteView body, Frame
     frame.time_ns = to_ns(stamp, interface.resolution, interface.offset_s);
   }
   if (length > body.size() - header) {
-    return broken(fmt::format("a packet of {} bytes in a block that holds {}", length,
-                              body.size() - header));
+    return broken(fmt::format("a packet of {} bytes in a block that holds {}", length, body.size() - header));
   }
   frame.link = interface.link;
   frame.bytes = body.subspan(header, length);
@@ -326,9 +333,7 @@ Result<bool> CaptureReader::read_packet(std::uint32_t type, ByteView body, Frame
 }
 
 Result<Bytes> read_file(const std::string& path) {
-  const auto problem = [&path](int error) {
-    return Failure{Problem{fmt::format("cannot read {}: {}", path, std::strerror(error))}};
-  };
+  const auto problem = [&path](int error) { return Failure{Problem{fmt::format("cannot read {}: {}", path, std::strerror(error))}}; };
   std::FILE* const file = std::fopen(path.c_str(), "rb");
   if (file == nullptr) return problem(errno);
   Bytes bytes;

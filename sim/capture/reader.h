@@ -24,10 +24,10 @@ class ByteSource {
 
 /// A UDP datagram or TCP segment of a capture. Views are into the file's bytes; of a source they hold until the next packet.
 struct CapturedPacket {
-  std::uint64_t number = 0;   ///< of the frame in the file, from 1
-  std::int64_t time_ns = 0;   ///< since 1970
+  std::uint64_t number = 0;  ///< of the frame in the file, from 1
+  std::int64_t time_ns = 0;  ///< since 1970
   CarriedPacket carried;
-  std::string_view comment;   ///< the first, in pcapng files
+  std::string_view comment;  ///< the first, in pcapng files
 
   /// As a trace event that happened `time_ns - epoch_ns` after the start of a world. It refers to this
   /// packet.
@@ -61,15 +61,15 @@ class CaptureReader {
   enum class Format { unknown, pcap, pcapng };
   struct Interface {
     std::uint32_t link = 0;
-    std::uint32_t snap = 0;        // bytes kept of a frame; 0 = all
-    std::uint8_t resolution = 6;   // as in the file: decimal digits, or with bit 7 binary ones
+    std::uint32_t snap = 0;       // bytes kept of a frame; 0 = all
+    std::uint8_t resolution = 6;  // as in the file: decimal digits, or with bit 7 binary ones
     std::int64_t offset_s = 0;
   };
   struct Frame {
     std::uint32_t link = 0;
     std::int64_t time_ns = 0;
     ByteView bytes;
-    std::size_t original = 0;      // on the wire; 0 = unknown
+    std::size_t original = 0;  // on the wire; 0 = unknown
     std::string_view comment;
   };
 
@@ -88,14 +88,10 @@ class CaptureReader {
   void each_option(ByteView options, Visit&& visit) const;
   Failure<Problem> broken(const std::string& what);
 
-  std::uint16_t u16(ByteView bytes, std::size_t at) const {
-    return load<std::uint16_t>(&bytes[at], order_);
-  }
-  std::uint32_t u32(ByteView bytes, std::size_t at) const {
-    return load<std::uint32_t>(&bytes[at], order_);
-  }
+  std::uint16_t u16(ByteView bytes, std::size_t at) const { return load<std::uint16_t>(&bytes[at], order_); }
+  std::uint32_t u32(ByteView bytes, std::size_t at) const { return load<std::uint32_t>(&bytes[at], order_); }
 
-  ByteView window_;              // of the file: from window_at_ on
+  ByteView window_;  // of the file: from window_at_ on
   std::uint64_t window_at_ = 0;
   std::uint64_t at_ = 0;
   ByteSource* source_ = nullptr;  // of what comes behind the window

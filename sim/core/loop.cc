@@ -8,10 +8,7 @@ Event::~Event() {
   if (loop_ != nullptr) loop_->cancel(*this);
 }
 
-Instant Event::deadline() const {
-  return loop_ == nullptr ? Instant::never()
-                          : Instant::at_ns(loop_->heap_[heap_index_].deadline_ns);
-}
+Instant Event::deadline() const { return loop_ == nullptr ? Instant::never() : Instant::at_ns(loop_->heap_[heap_index_].deadline_ns); }
 
 Loop::~Loop() {
   for (const Entry& entry : heap_) entry.event->loop_ = nullptr;

@@ -86,9 +86,7 @@ class Loop {
   bool inside_event() const { return inside_event_; }
 
  protected:
-  Instant next_deadline() const {
-    return heap_.empty() ? Instant::never() : Instant::at_ns(heap_[0].deadline_ns);
-  }
+  Instant next_deadline() const { return heap_.empty() ? Instant::never() : Instant::at_ns(heap_[0].deadline_ns); }
   /// Takes the first event off the heap and runs it.
   void run_first();
 
@@ -99,8 +97,7 @@ class Loop {
     std::uint64_t sequence;
     Event* event;
     bool before(const Entry& other) const {
-      return deadline_ns != other.deadline_ns ? deadline_ns < other.deadline_ns
-                                              : sequence < other.sequence;
+      return deadline_ns != other.deadline_ns ? deadline_ns < other.deadline_ns : sequence < other.sequence;
     }
   };
   void place(std::size_t index, const Entry& entry);
@@ -194,8 +191,8 @@ class RealLoop final : public Loop {
     int fd;
     unsigned idle;  // polls in a row that found nothing
   };
-  std::vector<Hot> hot_;              // pollable, and polled
-  unsigned crowded_ = 0;              // steps that ask the kernel, since more were busy than are polled
+  std::vector<Hot> hot_;  // pollable, and polled
+  unsigned crowded_ = 0;  // steps that ask the kernel, since more were busy than are polled
   std::vector<TurnEndHandler*> turn_end_;
   unsigned polls_ = 0;
   bool busy_poll_;

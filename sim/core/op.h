@@ -19,9 +19,7 @@ namespace op_detail {
 
 template <class T>
 struct State final : PendingOperation {
-  State(World& w, std::string what) : PendingOperation(std::move(what)), world(&w) {
-    w.add_pending(*this);
-  }
+  State(World& w, std::string what) : PendingOperation(std::move(what)), world(&w) { w.add_pending(*this); }
   World* world;
   std::optional<T> value;
   std::optional<WaitEnd> end;
@@ -62,8 +60,7 @@ class Op {
     World& world = *state_->world;
     switch (*end) {
       case WaitEnd::deadlock:
-        throw WaitFailure(*end,
-                          "deadlock: nothing can happen any more; " + world.describe_pending());
+        throw WaitFailure(*end, "deadlock: nothing can happen any more; " + world.describe_pending());
       case WaitEnd::timed_out:
         throw WaitFailure(*end, "no answer within " + to_string(limit) + ": " + what());
       case WaitEnd::cancelled:

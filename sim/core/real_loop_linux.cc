@@ -23,8 +23,7 @@ constexpr int kReadyMax = 64;
 RealLoop::RealLoop(bool busy_poll) : start_ns_(monotonic_ns()), busy_poll_(busy_poll) {
   epoll_fd_ = epoll_create1(EPOLL_CLOEXEC);
   wake_fd_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-  BENCH_ASSERT(epoll_fd_ >= 0 && wake_fd_ >= 0,
-               "the kernel gives an epoll and an event descriptor");
+  BENCH_ASSERT(epoll_fd_ >= 0 && wake_fd_ >= 0, "the kernel gives an epoll and an event descriptor");
   epoll_event event = {};
   event.events = EPOLLIN;
   event.data.fd = wake_fd_;
@@ -38,8 +37,7 @@ RealLoop::~RealLoop() {
 
 void RealLoop::watch(int fd, FdHandler& handler, bool writable, bool readable) {
   epoll_event event = {};
-  event.events = (readable ? static_cast<std::uint32_t>(EPOLLIN) : 0u) |
-                 (writable ? static_cast<std::uint32_t>(EPOLLOUT) : 0u);
+  event.events = (readable ? static_cast<std::uint32_t>(EPOLLIN) : 0u) | (writable ? static_cast<std::uint32_t>(EPOLLOUT) : 0u);
   event.data.fd = fd;
   const auto slot = static_cast<std::size_t>(fd);
   if (handlers_.size() <= slot) handlers_.resize(slot + 1);

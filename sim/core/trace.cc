@@ -11,8 +11,7 @@ void Trace::add_sink(TraceSink& sink, TraceSink::Hears hears) {
 
 void Trace::remove_sink(TraceSink& sink) {
   std::erase_if(sinks_, [&](const Listener& one) { return one.sink == &sink; });
-  describing_ = static_cast<std::size_t>(
-      std::ranges::count(sinks_, TraceSink::Hears::everything, &Listener::hears));
+  describing_ = static_cast<std::size_t>(std::ranges::count(sinks_, TraceSink::Hears::everything, &Listener::hears));
 }
 
 void Trace::mark(std::string_view name) {

@@ -45,17 +45,17 @@ struct TcpFacts {
   std::uint32_t seq = 0;
   std::uint32_t ack = 0;
   std::uint8_t flags = 0;
-  std::uint16_t window = 0;        ///< as the header carries it: scaled, but not in a SYN
-  std::uint16_t mss = 0;           ///< option of a SYN; 0 = not there
-  std::uint8_t window_shift = 0;   ///< option of a SYN; there when `mss` is
+  std::uint16_t window = 0;       ///< as the header carries it: scaled, but not in a SYN
+  std::uint16_t mss = 0;          ///< option of a SYN; 0 = not there
+  std::uint8_t window_shift = 0;  ///< option of a SYN; there when `mss` is
 };
 
 /// Where an MCTP packet was seen. A packet with these has no IP end points.
 struct MctpFacts {
-  std::uint32_t bus = 1;                    ///< number of the medium in this world, from 1 on
-  std::uint8_t binding = 0;                 ///< physical transport binding id
-  std::array<std::uint8_t, 2> source{};     ///< the sender's address on the medium
-  std::uint8_t address_size = 0;            ///< bytes of it
+  std::uint32_t bus = 1;                 ///< number of the medium in this world, from 1 on
+  std::uint8_t binding = 0;              ///< physical transport binding id
+  std::array<std::uint8_t, 2> source{};  ///< the sender's address on the medium
+  std::uint8_t address_size = 0;         ///< bytes of it
   bool broadcast = false;
 };
 
@@ -63,15 +63,15 @@ struct MctpFacts {
 struct TraceEvent {
   TraceKind kind = TraceKind::note;
   Instant time;
-  std::string_view actor;  ///< "host", "target", a link's name
-  std::string_view label;  ///< what it is, stable: "roce", "nvme.command", "qp.state"
-  std::string_view text;   ///< words, where there are any
-  ByteView bytes;          ///< the packet's UDP or TCP payload, the capsule, the message
-  ByteView sent = {};      ///< packets damaged on their way: what their sender sent instead of `bytes`
-  Endpoint source;         ///< packets only
-  Endpoint destination;    ///< packets only
-  IpFacts ip;              ///< packets only
-  const TcpFacts* tcp = nullptr;  ///< TCP segments only
+  std::string_view actor;           ///< "host", "target", a link's name
+  std::string_view label;           ///< what it is, stable: "roce", "nvme.command", "qp.state"
+  std::string_view text;            ///< words, where there are any
+  ByteView bytes;                   ///< the packet's UDP or TCP payload, the capsule, the message
+  ByteView sent = {};               ///< packets damaged on their way: what their sender sent instead of `bytes`
+  Endpoint source;                  ///< packets only
+  Endpoint destination;             ///< packets only
+  IpFacts ip;                       ///< packets only
+  const TcpFacts* tcp = nullptr;    ///< TCP segments only
   const MctpFacts* mctp = nullptr;  ///< MCTP packets only; `bytes` begins with their header
 };
 
@@ -104,9 +104,7 @@ class Trace {
 
   /// Decoders turn the bytes of a label into words for logs and reports.
   using Decoder = std::function<std::string(ByteView)>;
-  void set_decoder(std::string label, Decoder decoder) {
-    decoders_[std::move(label)] = std::move(decoder);
-  }
+  void set_decoder(std::string label, Decoder decoder) { decoders_[std::move(label)] = std::move(decoder); }
   /// The event's text and its bytes decoded; hexadecimal where there is neither.
   std::string describe(const TraceEvent& event) const;
 

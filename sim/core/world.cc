@@ -24,9 +24,7 @@ World::~World() {
   while (first_pending_ != nullptr) remove_pending(*first_pending_);
 }
 
-std::unique_ptr<World> World::make_virtual(std::uint64_t seed) {
-  return std::make_unique<World>(std::make_unique<VirtualLoop>(), seed);
-}
+std::unique_ptr<World> World::make_virtual(std::uint64_t seed) { return std::make_unique<World>(std::make_unique<VirtualLoop>(), seed); }
 
 std::unique_ptr<World> World::make_real(std::uint64_t seed, bool busy_poll) {
   return std::make_unique<World>(std::make_unique<RealLoop>(busy_poll), seed);

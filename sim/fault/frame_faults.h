@@ -12,8 +12,7 @@ enum class FrameShape : std::uint8_t { smbus, serial, pcie };
 class FrameFaults final : public mctp::FrameFilter {
  public:
   /// `medium` as the schedule's places name it.
-  FrameFaults(Points& points, std::string medium, FrameShape shape)
-      : point_(points.at({Site::frame, std::move(medium)})), shape_(shape) {}
+  FrameFaults(Points& points, std::string medium, FrameShape shape) : point_(points.at({Site::frame, std::move(medium)})), shape_(shape) {}
   mctp::FrameVerdict on_frame(mctp::FrameContext& context) override;
 
  private:

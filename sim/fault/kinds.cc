@@ -17,8 +17,8 @@ constexpr std::uint64_t s(std::uint64_t n) { return n * 1'000'000'000; }
 
 using enum Site;
 
-constexpr std::array<std::string_view, kSites> kSiteNames = {
-    "packet", "segment", "pdu", "receive", "key", "admission", "admin", "completion", "media", "frame", "step"};
+constexpr std::array<std::string_view, kSites> kSiteNames = {"packet", "segment",    "pdu",   "receive", "key", "admission",
+                                                             "admin",  "completion", "media", "frame",   "step"};
 
 // clang-format off
 constexpr KindFacts kFacts[] = {
@@ -99,11 +99,20 @@ std::string span_text(std::uint64_t ns) {
 std::string state_text(std::uint64_t amount) {
   const char* state = "change";
   switch (amount & 0xF) {
-    case 1: state = "optimized"; break;
-    case 2: state = "non-optimized"; break;
-    case 3: state = "inaccessible"; break;
-    case 4: state = "persistent loss"; break;
-    default: break;
+    case 1:
+      state = "optimized";
+      break;
+    case 2:
+      state = "non-optimized";
+      break;
+    case 3:
+      state = "inaccessible";
+      break;
+    case 4:
+      state = "persistent loss";
+      break;
+    default:
+      break;
   }
   return fmt::format("path {} is {}", amount >> 4, state);
 }
@@ -128,14 +137,22 @@ const KindFacts* find_kind(std::string_view name) {
 
 std::string amount_text(Unit unit, std::uint64_t amount) {
   switch (unit) {
-    case Unit::none: return {};
-    case Unit::nanoseconds: return amount == 0 ? "no time" : span_text(amount);
-    case Unit::count: return std::to_string(amount);
-    case Unit::bit: return fmt::format("{} of byte {}", amount % 8, amount / 8);
-    case Unit::bytes: return fmt::format("{} byte{}", amount, amount == 1 ? "" : "s");
-    case Unit::rate: return fmt::format("{} kB/s", amount);
-    case Unit::status: return fmt::format("{}/{:02X}h", amount >> 8, amount & 0xFF);
-    case Unit::state: return state_text(amount);
+    case Unit::none:
+      return {};
+    case Unit::nanoseconds:
+      return amount == 0 ? "no time" : span_text(amount);
+    case Unit::count:
+      return std::to_string(amount);
+    case Unit::bit:
+      return fmt::format("{} of byte {}", amount % 8, amount / 8);
+    case Unit::bytes:
+      return fmt::format("{} byte{}", amount, amount == 1 ? "" : "s");
+    case Unit::rate:
+      return fmt::format("{} kB/s", amount);
+    case Unit::status:
+      return fmt::format("{}/{:02X}h", amount >> 8, amount & 0xFF);
+    case Unit::state:
+      return state_text(amount);
   }
   return {};
 }

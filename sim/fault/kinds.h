@@ -95,10 +95,10 @@ enum class Unit : std::uint8_t { none, nanoseconds, count, bit, bytes, rate, sta
 
 struct KindFacts {
   Kind kind;
-  std::string_view name;   ///< in plans and replay files; stable
+  std::string_view name;  ///< in plans and replay files; stable
   Site site;
   Unit unit;
-  std::uint64_t low, high; ///< amounts that a plan may name; what it draws from where it names none
+  std::uint64_t low, high;  ///< amounts that a plan may name; what it draws from where it names none
   /// Nothing in the protocol can notice it: wrong data or a wrong answer is no defect of a product then.
   bool lies;
   std::string_view story;  ///< "drop {thing}"; {amount} and {thing} are filled in

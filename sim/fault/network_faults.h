@@ -27,13 +27,13 @@ class NetworkFaults final : public net::LinkFilter, public net::StreamFilter {
   struct Link {
     Point* packets = nullptr;
     Point* segments = nullptr;
-    Instant cut_until;   // nothing passes
-    Instant held_until;  // nothing arrives before
-    Instant slow_until;  // no more than `rate` passes
-    Instant free_at;     // while it is slow: when what was sent has passed
-    std::uint64_t rate = 0;  // bytes a millisecond
+    Instant cut_until;               // nothing passes
+    Instant held_until;              // nothing arrives before
+    Instant slow_until;              // no more than `rate` passes
+    Instant free_at;                 // while it is slow: when what was sent has passed
+    std::uint64_t rate = 0;          // bytes a millisecond
     std::uint64_t mtu = UINT64_MAX;  // a larger IP packet vanishes: a path whose MTU is smaller than both ends think
-    std::size_t back = 0;  // the other direction's index, plus one
+    std::size_t back = 0;            // the other direction's index, plus one
   };
   Link& link_of(std::size_t index, std::string_view name);
   void cut(Link& link, Instant until);

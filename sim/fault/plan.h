@@ -26,13 +26,13 @@ namespace fb::fault {
 
 struct Rule {
   Kind kind = Kind::drop;
-  std::string where;         ///< empty: every place of the kind's site
-  std::uint64_t every = 100; ///< mean distance of two strikes; gaps are uniform between 1 and twice as much less one
-  unsigned most = 4;         ///< decisions at one place
+  std::string where;          ///< empty: every place of the kind's site
+  std::uint64_t every = 100;  ///< mean distance of two strikes; gaps are uniform between 1 and twice as much less one
+  unsigned most = 4;          ///< decisions at one place
   std::uint64_t from = 0;
   std::uint64_t to = 100'000;
   std::uint64_t low = 0, high = 0;  ///< of the amount, both included
-  int line = 0;              ///< where its file has it; 0: no file
+  int line = 0;                     ///< where its file has it; 0: no file
 };
 
 struct Plan {

@@ -68,8 +68,8 @@ std::uint64_t amount_of(const YAML::Node& node, const KindFacts& facts) {
     if (suffix == "s") factor = 1'000'000'000;
   }
   if (end.ec != std::errc{} || factor == 0 || value > ~std::uint64_t{0} / factor) {
-    fail(node, fmt::format("'{}' is not a valid amount of {}{}", text, facts.name,
-                           facts.unit == Unit::nanoseconds ? " (2ms, 30us, 400ns)" : ""));
+    fail(node,
+         fmt::format("'{}' is not a valid amount of {}{}", text, facts.name, facts.unit == Unit::nanoseconds ? " (2ms, 30us, 400ns)" : ""));
   }
   value *= factor;
   if (value < facts.low || value > facts.high) {
@@ -112,14 +112,21 @@ Rule read_rule(const YAML::Node& node) {
     const std::string name = keys.next(entry.first);
     const YAML::Node& value = entry.second;
     if (name == "kind") continue;
-    if (name == "where") rule.where = text_of(value, "where");
-    else if (name == "every") rule.every = whole(value, "every", 1, 1'000'000'000);
-    else if (name == "most") rule.most = static_cast<unsigned>(whole(value, "most", 1, 100'000));
-    else if (name == "from") rule.from = whole(value, "from", 0, 1'000'000'000);
-    else if (name == "to") rule.to = whole(value, "to", 1, 1'000'000'000);
-    else if (name == "amount") read_amount(value, *facts, rule);
-    else fail(entry.first, fmt::format("a fault has no field '{}'; known are kind, where, every, most, from, to, amount{}", name,
-                                       did_you_mean(name, kRuleFields)));
+    if (name == "where")
+      rule.where = text_of(value, "where");
+    else if (name == "every")
+      rule.every = whole(value, "every", 1, 1'000'000'000);
+    else if (name == "most")
+      rule.most = static_cast<unsigned>(whole(value, "most", 1, 100'000));
+    else if (name == "from")
+      rule.from = whole(value, "from", 0, 1'000'000'000);
+    else if (name == "to")
+      rule.to = whole(value, "to", 1, 1'000'000'000);
+    else if (name == "amount")
+      read_amount(value, *facts, rule);
+    else
+      fail(entry.first, fmt::format("a fault has no field '{}'; known are kind, where, every, most, from, to, amount{}", name,
+                                    did_you_mean(name, kRuleFields)));
   }
   if (rule.from >= rule.to)
     fail(node, fmt::format("from {} to {} is empty: 'to' is the first that is no longer affected", rule.from, rule.to));

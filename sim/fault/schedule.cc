@@ -20,17 +20,28 @@ Failure<Problem> wrong(std::string_view text, const std::string& why) {
 
 std::string_view thing_of(Site site) {
   switch (site) {
-    case Site::packet: return "packet";
-    case Site::segment: return "segment";
-    case Site::pdu: return "PDU";
-    case Site::receive: return "message";
-    case Site::key: return "key use";
-    case Site::admission: return "I/O command";
-    case Site::admin: return "admin command";
-    case Site::completion: return "the completion of I/O command";
-    case Site::media: return "media access";
-    case Site::frame: return "frame";
-    case Site::step: return "step";
+    case Site::packet:
+      return "packet";
+    case Site::segment:
+      return "segment";
+    case Site::pdu:
+      return "PDU";
+    case Site::receive:
+      return "message";
+    case Site::key:
+      return "key use";
+    case Site::admission:
+      return "I/O command";
+    case Site::admin:
+      return "admin command";
+    case Site::completion:
+      return "the completion of I/O command";
+    case Site::media:
+      return "media access";
+    case Site::frame:
+      return "frame";
+    case Site::step:
+      return "step";
   }
   return "thing";
 }
@@ -49,9 +60,7 @@ void replace(std::string& text, std::string_view what, std::string_view with) {
 }
 
 /// It fails a command, which is tried again.
-bool is_status(Kind kind) {
-  return kind == Kind::status || kind == Kind::media_error || kind == Kind::write_fault;
-}
+bool is_status(Kind kind) { return kind == Kind::status || kind == Kind::media_error || kind == Kind::write_fault; }
 
 /// It ends an association, or may.
 bool is_loss(Kind kind) {
@@ -105,8 +114,7 @@ Result<Decision> parse_decision(std::string_view text) {
   const std::string_view place = text.substr(0, hash);
   const std::size_t colon = place.find(':');
   if (place.substr(0, colon) != name_of(facts->site)) {
-    return wrong(text, fmt::format("{} can occur at a {}, not at a {}", facts->name, name_of(facts->site),
-                                   place.substr(0, colon)));
+    return wrong(text, fmt::format("{} can occur at a {}, not at a {}", facts->name, name_of(facts->site), place.substr(0, colon)));
   }
   decision.place = {facts->site, std::string(colon == std::string_view::npos ? "" : place.substr(colon + 1))};
   const bool has_amount = gap != std::string_view::npos;
@@ -161,8 +169,7 @@ std::string Schedule::beyond(const Budget& budget) const {
 }
 
 bool Schedule::lies() const {
-  return std::any_of(decisions.begin(), decisions.end(),
-                     [](const Decision& decision) { return facts_of(decision.kind).lies; });
+  return std::any_of(decisions.begin(), decisions.end(), [](const Decision& decision) { return facts_of(decision.kind).lies; });
 }
 
 }  // namespace fb::fault

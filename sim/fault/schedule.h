@@ -26,7 +26,7 @@ struct Decision {
   Place place;
   std::uint64_t ordinal = 0;  ///< counts the place's things from 0
   Kind kind = Kind::drop;
-  std::uint64_t amount = 0;   ///< in the kind's unit
+  std::uint64_t amount = 0;  ///< in the kind's unit
   auto operator<=>(const Decision&) const = default;
 };
 std::string to_string(const Decision& decision);
@@ -37,9 +37,9 @@ std::string tell(const Decision& decision);
 
 /// What a product promises to get over: more of it, and what fails is nobody's fault.
 struct Budget {
-  unsigned statuses = 5;         ///< failed attempts of one command that its host makes good
-  unsigned losses = 16;          ///< of the association, of which one command survives as many
-  unsigned frames = 15;      ///< frames of MCTP that are spoilt: a question is asked once more than that
+  unsigned statuses = 5;                     ///< failed attempts of one command that its host makes good
+  unsigned losses = 16;                      ///< of the association, of which one command survives as many
+  unsigned frames = 15;                      ///< frames of MCTP that are spoilt: a question is asked once more than that
   std::uint64_t outage_ns = 30'000'000'000;  ///< longest time without any path
 };
 

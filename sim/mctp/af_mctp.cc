@@ -46,8 +46,7 @@ int KernelCalls::bind_to(int fd, ByteView address) {
 
 ssize_t KernelCalls::send_to(int fd, ByteView address, ByteView payload) {
   const AnyAddress any = address_from(address);
-  const ssize_t sent = sendto(fd, payload.data(), payload.size(), MSG_NOSIGNAL, &any.plain,
-                              static_cast<socklen_t>(address.size()));
+  const ssize_t sent = sendto(fd, payload.data(), payload.size(), MSG_NOSIGNAL, &any.plain, static_cast<socklen_t>(address.size()));
   return sent < 0 ? -errno : sent;
 }
 
@@ -70,9 +69,7 @@ void KernelCalls::close_socket(int fd) { close(fd); }
 
 class AfMctpPort::TypeSocket final : public FdHandler {
  public:
-  TypeSocket(AfMctpPort& port, int fd) : port_(port), fd_(fd) {
-    port_.world_.real_loop()->watch(fd_, *this);
-  }
+  TypeSocket(AfMctpPort& port, int fd) : port_(port), fd_(fd) { port_.world_.real_loop()->watch(fd_, *this); }
   ~TypeSocket() {
     port_.world_.real_loop()->unwatch(fd_);
     port_.calls_.close_socket(fd_);
@@ -88,8 +85,7 @@ class AfMctpPort::TypeSocket final : public FdHandler {
   int fd_;
 };
 
-Result<std::unique_ptr<AfMctpPort>> AfMctpPort::open(World& world, const AfMctpOptions& options,
-                                                     KernelCalls* calls) {
+Result<std::unique_ptr<AfMctpPort>> AfMctpPort::open(World& world, const AfMctpOptions& options, KernelCalls* calls) {
   BENCH_ASSERT(world.real_loop() != nullptr, "sockets are for a world in real time");
   std::unique_ptr<KernelCalls> own;
   if (calls == nullptr) own = std::make_unique<KernelCalls>();
@@ -126,8 +122,7 @@ AfMctpPort::TypeSocket* AfMctpPort::socket_for(std::uint8_t type) {
         .set(kernel::address::type, type);
     const int bound = calls_.bind_to(fd, local.bytes());
     if (bound < 0) {
-      last_problem_ = fmt::format("AF_MCTP: cannot listen for message type {:02x}h: {}", type,
-                                  std::strerror(-bound));
+      last_problem_ = fmt::format("AF_MCTP: cannot listen for message type {:02x}h: {}", type, std::strerror(-bound));
     }
   }
   return sockets_.emplace(type, std::make_unique<TypeSocket>(*this, fd)).first->second.get();
@@ -188,9 +183,7 @@ void AfMctpPort::release_tag(Eid peer, Tag tag) {
       calls_.control(one.fd, kernel::kDropTag, gone.mutable_bytes());
     }
   }
-  std::erase_if(kernel_tags_, [&](const KernelTag& one) {
-    return one.peer == peer && one.ours == tag.value;
-  });
+  std::erase_if(kernel_tags_, [&](const KernelTag& one) { return one.peer == peer && one.ours == tag.value; });
 }
 
 // ------------------------------------------------------------------------------------ out and in
@@ -220,8 +213,7 @@ bool AfMctpPort::transmit(const Outgoing& message) {
       .set(kernel::address::tag, tag);
   const ssize_t sent = calls_.send_to(socket->fd(), to.bytes(), ByteView(message.body).subspan(1));
   if (sent >= 0) return true;
-  last_problem_ = fmt::format("AF_MCTP: cannot send to EID {} of network {}: {}",
-                              message.destination, options_.network,
+  last_problem_ = fmt::format("AF_MCTP: cannot send to EID {} of network {}: {}", message.destination, options_.network,
                               std::strerror(static_cast<int>(-sent)));
   return false;
 }
@@ -258,8 +250,7 @@ bool AfMctpPort::deliver(TypeSocket& socket) {
   message.tag = {static_cast<std::uint8_t>(tag & kernel::kTagMask), (tag & kernel::kTagOwner) != 0};
   if (!message.tag.owner) {
     const auto found = std::find_if(kernel_tags_.begin(), kernel_tags_.end(), [&](const KernelTag& one) {
-      return one.fd == socket.fd() && one.peer == message.source &&
-             (one.value & kernel::kTagMask) == message.tag.value;
+      return one.fd == socket.fd() && one.peer == message.source && (one.value & kernel::kTagMask) == message.tag.value;
     });
     if (found == kernel_tags_.end()) {
       handler->on_drop(Drop::unexpected_tag);

@@ -30,16 +30,15 @@ class KernelCalls {
 
 struct AfMctpOptions {
   std::uint32_t network = 1;
-  Eid eid = kNullEid;        ///< what eid() says; the kernel keeps its own
-  bool listens = false;      ///< also takes requests: binds each type that has a handler
+  Eid eid = kNullEid;    ///< what eid() says; the kernel keeps its own
+  bool listens = false;  ///< also takes requests: binds each type that has a handler
 };
 
 class AfMctpPort final : public Port {
  public:
   /// Fails with one line where this kernel has no AF_MCTP. `world` is a real one; `calls` outlives the
   /// port, null are the kernel's own.
-  static Result<std::unique_ptr<AfMctpPort>> open(World& world, const AfMctpOptions& options = {},
-                                                  KernelCalls* calls = nullptr);
+  static Result<std::unique_ptr<AfMctpPort>> open(World& world, const AfMctpOptions& options = {}, KernelCalls* calls = nullptr);
   ~AfMctpPort() override;
   AfMctpPort(const AfMctpPort&) = delete;
   AfMctpPort& operator=(const AfMctpPort&) = delete;

@@ -18,26 +18,40 @@ constexpr std::size_t kSparesMax = 8;
 
 std::string_view name_of(Drop why) {
   switch (why) {
-    case Drop::unexpected_part: return "unexpected middle or end packet";
-    case Drop::physical_layer: return "physical layer";
-    case Drop::unexpected_tag: return "unexpected tag";
-    case Drop::unknown_destination: return "unknown destination";
-    case Drop::no_route: return "no route";
-    case Drop::header_version: return "header version";
-    case Drop::unit_unsupported: return "transmission unit";
-    case Drop::message_type: return "message type";
-    case Drop::too_short: return "too short";
+    case Drop::unexpected_part:
+      return "unexpected middle or end packet";
+    case Drop::physical_layer:
+      return "physical layer";
+    case Drop::unexpected_tag:
+      return "unexpected tag";
+    case Drop::unknown_destination:
+      return "unknown destination";
+    case Drop::no_route:
+      return "no route";
+    case Drop::header_version:
+      return "header version";
+    case Drop::unit_unsupported:
+      return "transmission unit";
+    case Drop::message_type:
+      return "message type";
+    case Drop::too_short:
+      return "too short";
   }
   return "unknown";
 }
 
 std::string_view name_of(Abandoned why) {
   switch (why) {
-    case Abandoned::restarted: return "restarted";
-    case Abandoned::timed_out: return "timed out";
-    case Abandoned::out_of_sequence: return "out of sequence";
-    case Abandoned::unit_changed: return "transmission unit changed";
-    case Abandoned::too_long: return "too long";
+    case Abandoned::restarted:
+      return "restarted";
+    case Abandoned::timed_out:
+      return "timed out";
+    case Abandoned::out_of_sequence:
+      return "out of sequence";
+    case Abandoned::unit_changed:
+      return "transmission unit changed";
+    case Abandoned::too_long:
+      return "too long";
   }
   return "unknown";
 }
@@ -60,9 +74,8 @@ void Assembler::on_packet(Instant now, const PhysicalAddress& from, ByteView pac
     drop(Drop::header_version);
     return;
   }
-  const Header header{view.get(packet::destination), view.get(packet::source),
-                      {view.get(packet::tag), view.get(packet::tag_owner)},
-                      view.get(packet::som), view.get(packet::eom), view.get(packet::sequence)};
+  const Header header{view.get(packet::destination), view.get(packet::source), {view.get(packet::tag), view.get(packet::tag_owner)},
+                      view.get(packet::som),         view.get(packet::eom),    view.get(packet::sequence)};
   if (!admit(header, from, packet)) return;
   const ByteView payload = packet.subspan(kHeaderSize);
   const std::size_t index = find(header, from);
@@ -96,12 +109,16 @@ bool Assembler::admit(const Header& header, const PhysicalAddress& from, ByteVie
     return false;
   }
   switch (sink_.belongs(header.destination, from, packet)) {
-    case Belongs::here: break;
-    case Belongs::elsewhere: ++counters_.forwarded; return false;
+    case Belongs::here:
+      break;
+    case Belongs::elsewhere:
+      ++counters_.forwarded;
+      return false;
     case Belongs::nowhere:
       if (!sink_.tolerates(departure::kDestination)) return drop(Drop::unknown_destination);
       break;
-    case Belongs::no_route: return drop(Drop::no_route);
+    case Belongs::no_route:
+      return drop(Drop::no_route);
   }
   const std::size_t size = packet.size() - kHeaderSize;
   if (!options_.as_linux) {
@@ -123,8 +140,7 @@ std::size_t Assembler::find(const Header& header, const PhysicalAddress& from) c
   for (std::size_t at = 0; at < assemblies_.size(); ++at) {
     const Assembly& one = assemblies_[at];
     const bool sender = one.source == header.source && (!with_address || one.from == from);
-    if ((sender || sink_.tolerates(departure::kKeySource)) &&
-        (one.tag == header.tag || sink_.tolerates(departure::kKeyTag))) {
+    if ((sender || sink_.tolerates(departure::kKeySource)) && (one.tag == header.tag || sink_.tolerates(departure::kKeyTag))) {
       return at;
     }
   }
@@ -139,8 +155,7 @@ Bytes Assembler::spare() {
   return bytes;
 }
 
-void Assembler::start(Instant now, const Header& header, const PhysicalAddress& from,
-                      ByteView payload) {
+void Assembler::start(Instant now, const Header& header, const PhysicalAddress& from, ByteView payload) {
   const std::uint8_t type = payload[0] & 0x7F;
   const std::size_t size_max = sink_.size_max(type);
   if (size_max == 0) {
@@ -178,8 +193,7 @@ void Assembler::start(Instant now, const Header& header, const PhysicalAddress& 
   }
 }
 
-std::optional<Abandoned> Assembler::spoils(const Assembly& assembly, const Header& header,
-                                           ByteView payload) {
+std::optional<Abandoned> Assembler::spoils(const Assembly& assembly, const Header& header, ByteView payload) {
   if (header.sequence != assembly.next_sequence && !sink_.tolerates(departure::kSequence)) {
     return Abandoned::out_of_sequence;
   }

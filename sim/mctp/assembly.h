@@ -19,10 +19,10 @@ std::string_view name_of(Drop why);
 std::string_view name_of(Abandoned why);
 
 struct AssemblyOptions {
-  std::size_t unit = kBaselineUnit;             ///< the largest payload that is taken
-  Duration packet_gap = Duration::ms(100);      ///< a message whose next packet stays away longer is dead
-  std::size_t assemblies_max = 32;              ///< begun at once; the one that has waited longest gives way
-  bool address_in_key = false;                  ///< always; otherwise only where the source EID is null
+  std::size_t unit = kBaselineUnit;         ///< the largest payload that is taken
+  Duration packet_gap = Duration::ms(100);  ///< a message whose next packet stays away longer is dead
+  std::size_t assemblies_max = 32;          ///< begun at once; the one that has waited longest gives way
+  bool address_in_key = false;              ///< always; otherwise only where the source EID is null
   /// As Linux does it: a second start drops both messages, a wrong sequence number only its packet, parts
   /// may have any size, 64 KiB a message, and six seconds from the first packet to the last.
   bool as_linux = false;
@@ -60,12 +60,12 @@ class AssemblySink {
 };
 
 struct AssemblyCounters {
-  std::uint64_t packets = 0;   ///< all that came
-  std::uint64_t forwarded = 0; ///< belonged elsewhere
-  std::uint64_t used = 0;      ///< became a part of a message, whatever became of that
+  std::uint64_t packets = 0;    ///< all that came
+  std::uint64_t forwarded = 0;  ///< belonged elsewhere
+  std::uint64_t used = 0;       ///< became a part of a message, whatever became of that
   std::uint64_t messages = 0;
-  std::uint64_t bad_source = 0;     ///< dropped: the source EID was the broadcast EID
-  std::uint64_t too_long_whole = 0; ///< dropped: a message of one packet, above what its type allows
+  std::uint64_t bad_source = 0;      ///< dropped: the source EID was the broadcast EID
+  std::uint64_t too_long_whole = 0;  ///< dropped: a message of one packet, above what its type allows
   std::array<std::uint64_t, kDrops> drops{};
   std::array<std::uint64_t, kAbandons> abandoned{};
   /// Packets that ended a message by what was wrong with them; they are in neither sum above.
@@ -77,8 +77,7 @@ struct AssemblyCounters {
 
 class Assembler {
  public:
-  explicit Assembler(AssemblySink& sink, const AssemblyOptions& options = {})
-      : sink_(sink), options_(options) {}
+  explicit Assembler(AssemblySink& sink, const AssemblyOptions& options = {}) : sink_(sink), options_(options) {}
 
   void on_packet(Instant now, const PhysicalAddress& from, ByteView packet);
   /// The medium says that something was damaged.
@@ -120,8 +119,7 @@ class Assembler {
   bool admit(const Header& header, const PhysicalAddress& from, ByteView packet);
   void start(Instant now, const Header& header, const PhysicalAddress& from, ByteView payload);
   void proceed(Instant now, std::size_t index, const Header& header, ByteView payload);
-  std::optional<Abandoned> spoils(const Assembly& assembly, const Header& header,
-                                  ByteView payload);
+  std::optional<Abandoned> spoils(const Assembly& assembly, const Header& header, ByteView payload);
   std::size_t find(const Header& header, const PhysicalAddress& from) const;
   Assembly take(std::size_t index);
   void abandon(std::size_t index, Abandoned why);

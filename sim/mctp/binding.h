@@ -14,16 +14,16 @@ namespace fb::mctp {
 struct BindingFacts {
   control::BindingId binding = control::BindingId::vendor;
   control::MediumId medium = control::MediumId::unspecified;
-  std::size_t unit_max = kBaselineUnit;         ///< payload of a packet that its frame can hold
-  std::size_t unit_step = 1;                    ///< parts that are not the last are multiples of it
+  std::size_t unit_max = kBaselineUnit;  ///< payload of a packet that its frame can hold
+  std::size_t unit_step = 1;             ///< parts that are not the last are multiples of it
   std::uint8_t address_size = 0;
-  bool discovery = false;                       ///< has Endpoint Discovery and the Discovered flag
-  Duration answer_within = Duration::ms(100);   ///< MT1
-  Duration retry_after = Duration::ms(300);     ///< MT2: no answer by then, ask again
-  Duration instance_life = Duration::s(5);      ///< MT4
-  int retries = 2;                              ///< MN1: further tries of a control request
-  Duration packet_gap = Duration::ms(100);      ///< T3: a message whose next packet stays away longer is dead
-  Duration reclaim = Duration::s(5);            ///< TRECLAIM
+  bool discovery = false;                      ///< has Endpoint Discovery and the Discovered flag
+  Duration answer_within = Duration::ms(100);  ///< MT1
+  Duration retry_after = Duration::ms(300);    ///< MT2: no answer by then, ask again
+  Duration instance_life = Duration::s(5);     ///< MT4
+  int retries = 2;                             ///< MN1: further tries of a control request
+  Duration packet_gap = Duration::ms(100);     ///< T3: a message whose next packet stays away longer is dead
+  Duration reclaim = Duration::s(5);           ///< TRECLAIM
 };
 
 /// Told by a binding what happens. Calls come from events of the loop, never from inside send().

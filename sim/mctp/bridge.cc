@@ -22,8 +22,7 @@ DeviceOptions device_options(const BridgeOptions& options) {
 
 }  // namespace
 
-Bridge::Bridge(World& world, const BridgeOptions& options)
-    : world_(world), options_(options), device_(device_options(options)) {
+Bridge::Bridge(World& world, const BridgeOptions& options) : world_(world), options_(options), device_(device_options(options)) {
   device_.set_routing(this);
   route_of_.fill(-1);
   if (options_.topmost) {
@@ -48,9 +47,7 @@ std::size_t Bridge::add_port(std::string name, Binding& binding) {
   return ports_.size() - 1;
 }
 
-Eid Bridge::eid() const {
-  return ports_.empty() ? options_.eid : ports_.front()->endpoint->eid();
-}
+Eid Bridge::eid() const { return ports_.empty() ? options_.eid : ports_.front()->endpoint->eid(); }
 
 // ----------------------------------------------------------------------------------------- routes
 
@@ -69,9 +66,8 @@ void Bridge::index_routes() {
 }
 
 bool Bridge::add_route(const RoutingEntry& entry) {
-  const auto same = std::find_if(routes_.begin(), routes_.end(), [&](const RoutingEntry& one) {
-    return one.first == entry.first && one.size == entry.size;
-  });
+  const auto same = std::find_if(routes_.begin(), routes_.end(),
+                                 [&](const RoutingEntry& one) { return one.first == entry.first && one.size == entry.size; });
   if (same != routes_.end()) {
     *same = entry;
   } else if (routes_.size() >= options_.routes_max) {
@@ -88,9 +84,7 @@ bool Bridge::add_route(const RoutingEntry& entry) {
 }
 
 void Bridge::remove_routes(Eid first, std::size_t size) {
-  const auto inside = [&](const RoutingEntry& one) {
-    return one.first >= first && one.first + std::size_t{one.size} <= first + size;
-  };
+  const auto inside = [&](const RoutingEntry& one) { return one.first >= first && one.first + std::size_t{one.size} <= first + size; };
   for (const RoutingEntry& one : routes_) {
     if (inside(one) && one.port < ports_.size()) {
       endpoint(one.port).clear_route(one.first, static_cast<Eid>(one.first + one.size - 1));
@@ -161,8 +155,7 @@ std::optional<RoutingFunctions::Resolved> Bridge::resolve(std::size_t by_port, E
   return Resolved{behind ? found->second.behind : eid, route->address};
 }
 
-RoutingFunctions::Allocated Bridge::allocate(std::size_t by_port, AllocateOperation operation,
-                                             std::uint8_t count, Eid first) {
+RoutingFunctions::Allocated Bridge::allocate(std::size_t by_port, AllocateOperation operation, std::uint8_t count, Eid first) {
   Allocated made;
   made.pool_size = options_.pool_size;
   made.first = pool_.size() > 0 ? pool_.first() : Eid{kNullEid};

@@ -19,8 +19,8 @@ namespace fb::mctp {
 
 struct BridgeOptions {
   std::string name = "bridge";
-  std::uint32_t network = 1;      ///< number of the network, for the table
-  DeviceOptions device = {};      ///< `bridge` and `one_eid` are set here
+  std::uint32_t network = 1;  ///< number of the network, for the table
+  DeviceOptions device = {};  ///< `bridge` and `one_eid` are set here
   /// The topmost owner: its EID and the EIDs that it gives away. Otherwise both come from upstream, and
   /// pool_size is what the bridge asks for.
   bool topmost = false;
@@ -33,19 +33,19 @@ struct BridgeOptions {
 struct BridgeCounters {
   std::uint64_t forwarded = 0;
   std::uint64_t no_route = 0;
-  std::uint64_t not_bridged = 0;   ///< from the null EID, or back to where it came from
+  std::uint64_t not_bridged = 0;  ///< from the null EID, or back to where it came from
 };
 
 /// What a bus owner has learned of an endpoint.
 struct KnownEndpoint {
   Eid eid = kNullEid;
   std::uint32_t network = 1;
-  std::size_t port = 0;           ///< of the owner that knows it
-  std::string bus;                ///< name of that port
-  PhysicalAddress address;        ///< on that bus: its own, or that of the bridge in front of it
-  Eid behind = kNullEid;          ///< the bridge in front of it
+  std::size_t port = 0;     ///< of the owner that knows it
+  std::string bus;          ///< name of that port
+  PhysicalAddress address;  ///< on that bus: its own, or that of the bridge in front of it
+  Eid behind = kNullEid;    ///< the bridge in front of it
   bool is_bridge = false;
-  Eid pool_first = kNullEid;      ///< EIDs that a bridge was given
+  Eid pool_first = kNullEid;  ///< EIDs that a bridge was given
   std::uint8_t pool_size = 0;
   std::optional<control::Uuid> uuid;
   std::vector<std::uint8_t> types;
@@ -91,9 +91,7 @@ class Bridge final : public Forwarder, public RoutingFunctions {
   /// Called, from an event, when the owner upstream has told of routes.
   void on_routes(std::function<void()> call) { on_routes_.push_back(std::move(call)); }
   /// Called when an endpoint on a port asks to be discovered.
-  void on_notify(std::function<void(std::size_t port, const PhysicalAddress& from)> call) {
-    on_notify_ = std::move(call);
-  }
+  void on_notify(std::function<void(std::size_t port, const PhysicalAddress& from)> call) { on_notify_ = std::move(call); }
 
   std::map<Eid, KnownEndpoint>& known() { return known_; }
   const std::map<Eid, KnownEndpoint>& known() const { return known_; }
@@ -106,8 +104,7 @@ class Bridge final : public Forwarder, public RoutingFunctions {
 
   Belongs forward(Endpoint& arrived_at, Eid destination, ByteView packet) override;
   std::optional<Resolved> resolve(std::size_t by_port, Eid eid) override;
-  Allocated allocate(std::size_t by_port, control::AllocateOperation operation, std::uint8_t count,
-                     Eid first) override;
+  Allocated allocate(std::size_t by_port, control::AllocateOperation operation, std::uint8_t count, Eid first) override;
   std::uint8_t pool_size() const override;
   bool update_routes(std::size_t by_port, const std::vector<RoutingEntry>& entries) override;
   std::optional<Hop> hop(std::size_t by_port, Eid target) override;

@@ -16,7 +16,7 @@ using control::Completion;
 namespace {
 constexpr int kDiscoveryRounds = 8;
 constexpr std::uint8_t kVendorsMax = 8;  // sets that are asked for
-}
+}  // namespace
 
 BusOwner::BusOwner(World& world, Bridge& bridge, std::size_t port, const BusOwnerOptions& options)
     : world_(world), bridge_(bridge), port_(port), options_(options) {
@@ -71,10 +71,8 @@ void BusOwner::update_bridges(Then then) {
   start(std::move(job));
 }
 
-Op<EnumerationReport> BusOwner::as_op(std::string_view what,
-                                      const std::function<void(Then)>& begin) {
-  auto [promise, op] = make_op<EnumerationReport>(
-      world_, fmt::format("{}: {}", bridge_.endpoint(port_).name(), what));
+Op<EnumerationReport> BusOwner::as_op(std::string_view what, const std::function<void(Then)>& begin) {
+  auto [promise, op] = make_op<EnumerationReport>(world_, fmt::format("{}: {}", bridge_.endpoint(port_).name(), what));
   auto shared = std::make_shared<Promise<EnumerationReport>>(std::move(promise));
   begin([shared](const EnumerationReport& report) { shared->settle(report); });
   return op;
@@ -89,8 +87,7 @@ Op<EnumerationReport> BusOwner::discover() {
 }
 
 Op<EnumerationReport> BusOwner::learn_behind(Eid bridge) {
-  return as_op("reading a bridge's table",
-               [&](Then then) { learn_behind(bridge, std::move(then)); });
+  return as_op("reading a bridge's table", [&](Then then) { learn_behind(bridge, std::move(then)); });
 }
 
 Op<EnumerationReport> BusOwner::update_bridges() {
@@ -102,10 +99,13 @@ void BusOwner::begin_next() {
   current_ = std::move(jobs_.front());
   jobs_.pop_front();
   switch (current_->kind) {
-    case JobKind::discover: return prepare();
-    case JobKind::learn: return read_table(current_->bridge, 0);
+    case JobKind::discover:
+      return prepare();
+    case JobKind::learn:
+      return read_table(current_->bridge, 0);
     case JobKind::enumerate:
-    case JobKind::update: return proceed();
+    case JobKind::update:
+      return proceed();
   }
 }
 
@@ -144,8 +144,7 @@ void BusOwner::finish() {
 void BusOwner::prepare() {
   current_->waiting = true;
   current_->rounds = kDiscoveryRounds;
-  requester().ask_all(Command::prepare_for_discovery, {}, options_.discovery_window,
-                      while_alive([this](const std::vector<ControlReply>&) {
+  requester().ask_all(Command::prepare_for_discovery, {}, options_.discovery_window, while_alive([this](const std::vector<ControlReply>&) {
                         current_->waiting = false;
                         discover_more();
                       }));
@@ -193,9 +192,7 @@ void BusOwner::visit(const PhysicalAddress& address) {
   visit.address = address;
   visits_.push_back(std::move(made));
   requester().ask({kNullEid, address}, Command::get_endpoint_id, {},
-                  while_alive([this, &visit](const ControlReply& reply) {
-                    on_eid(visit, reply);
-                  }));
+                  while_alive([this, &visit](const ControlReply& reply) { on_eid(visit, reply); }));
 }
 
 void BusOwner::on_eid(Visit& visit, const ControlReply& reply) {
@@ -211,8 +208,7 @@ void BusOwner::on_eid(Visit& visit, const ControlReply& reply) {
     return end_visit(visit);
   }
   const Eid has = response->get(control::get_eid_response::eid);
-  visit.found.is_bridge =
-      response->get(control::get_eid_response::endpoint_type) == control::EndpointType::bridge;
+  visit.found.is_bridge = response->get(control::get_eid_response::endpoint_type) == control::EndpointType::bridge;
   const Eid known = known_at(visit.address);
   const auto id_type = response->get(control::get_eid_response::id_type);
   EidPool& pool = bridge_.pool();
@@ -264,11 +260,8 @@ void BusOwner::refuse(Visit& visit) {
 
 void BusOwner::give_eid(Visit& visit, Eid eid) {
   const auto operation = options_.force ? control::SetOperation::force : control::SetOperation::set;
-  requester().ask({kNullEid, visit.address}, Command::set_endpoint_id,
-                  {static_cast<std::uint8_t>(operation), eid},
-                  while_alive([this, &visit](const ControlReply& reply) {
-                    on_assigned(visit, reply);
-                  }));
+  requester().ask({kNullEid, visit.address}, Command::set_endpoint_id, {static_cast<std::uint8_t>(operation), eid},
+                  while_alive([this, &visit](const ControlReply& reply) { on_assigned(visit, reply); }));
 }
 
 void BusOwner::on_assigned(Visit& visit, const ControlReply& reply) {
@@ -278,8 +271,7 @@ void BusOwner::on_assigned(Visit& visit, const ControlReply& reply) {
   const bool blind = departs(rejected ? departure::kOwnerIgnoresRejection : departure::kOwnerKeepsOffer);
   const Eid said = response ? response->get(control::set_eid_response::eid) : Eid{kNullEid};
   const Eid now = blind && visit.offered != kNullEid ? visit.offered : said;
-  const bool elsewhere = now != visit.offered && bridge_.known().contains(now) &&
-                         bridge_.known().at(now).address != visit.address;
+  const bool elsewhere = now != visit.offered && bridge_.known().contains(now) && bridge_.known().at(now).address != visit.address;
   const bool reserved = now < kFirstEid && !departs(departure::kOwnerReservedTaken);
   if (now == kNullEid || reserved || now == kBroadcastEid || elsewhere) {
     if (visit.offered != kNullEid) pool.give_back(visit.offered);
@@ -323,12 +315,10 @@ void BusOwner::give_pool(Visit& visit) {
     return ask_types(visit);
   }
   visit.found.pool_first = *first;
-  requester().ask(peer_of(visit), Command::allocate_endpoint_ids,
-                  {0, visit.found.pool_size, *first},
+  requester().ask(peer_of(visit), Command::allocate_endpoint_ids, {0, visit.found.pool_size, *first},
                   while_alive([this, &visit](const ControlReply& reply) {
                     const auto response = reply.as<control::AllocateResponse>();
-                    const bool taken = response && response->get(control::allocate_response::status) ==
-                                                       control::Assignment::accepted;
+                    const bool taken = response && response->get(control::allocate_response::status) == control::Assignment::accepted;
                     if (!taken && !departs(departure::kOwnerPoolBlind)) {
                       for (unsigned at = 0; at < visit.found.pool_size; ++at) {
                         bridge_.pool().give_back(static_cast<Eid>(visit.found.pool_first + at));
@@ -343,13 +333,10 @@ void BusOwner::give_pool(Visit& visit) {
 // -------------------------------------------------------------------------------- what it is
 
 void BusOwner::ask_types(Visit& visit) {
-  requester().ask(peer_of(visit), Command::get_message_type_support, {},
-                  while_alive([this, &visit](const ControlReply& reply) {
+  requester().ask(peer_of(visit), Command::get_message_type_support, {}, while_alive([this, &visit](const ControlReply& reply) {
                     const auto response = reply.as<control::CountResponse>();
-                    const std::size_t count =
-                        response ? response->get(control::count_response::count) : 0;
-                    const bool exact =
-                        reply.ok() && reply.message.size() == control::CountResponse::size + count;
+                    const std::size_t count = response ? response->get(control::count_response::count) : 0;
+                    const bool exact = reply.ok() && reply.message.size() == control::CountResponse::size + count;
                     if (exact || (response && departs(departure::kOwnerTypesUncounted))) {
                       const ByteView list = ByteView(reply.message).subspan(control::CountResponse::size);
                       visit.found.types.assign(list.begin(), list.end());
@@ -360,8 +347,7 @@ void BusOwner::ask_types(Visit& visit) {
 
 void BusOwner::ask_uuid(Visit& visit) {
   if (!options_.asks_uuid) return ask_versions(visit);
-  requester().ask(peer_of(visit), Command::get_endpoint_uuid, {},
-                  while_alive([this, &visit](const ControlReply& reply) {
+  requester().ask(peer_of(visit), Command::get_endpoint_uuid, {}, while_alive([this, &visit](const ControlReply& reply) {
                     const auto response = reply.as<control::UuidResponse>();
                     if (!response && departs(departure::kOwnerUuidNeeded)) return end_visit(visit);
                     if (response) {
@@ -394,29 +380,26 @@ void BusOwner::ask_versions(Visit& visit) {
 void BusOwner::ask_vendors(Visit& visit, std::uint8_t selector) {
   const auto& types = visit.found.types;
   const bool has_some = std::any_of(types.begin(), types.end(), [](std::uint8_t type) {
-    return type == static_cast<std::uint8_t>(MessageType::vendor_pci) ||
-           type == static_cast<std::uint8_t>(MessageType::vendor_iana);
+    return type == static_cast<std::uint8_t>(MessageType::vendor_pci) || type == static_cast<std::uint8_t>(MessageType::vendor_iana);
   });
   if (!has_some || selector >= kVendorsMax) return record(visit);
-  requester().ask(
-      peer_of(visit), Command::get_vendor_support, {selector},
-      while_alive([this, &visit, selector](const ControlReply& reply) {
-        const auto response = reply.as<control::VendorResponse>();
-        if (!response) return record(visit);
-        VendorSupport vendor;
-        vendor.format = response->get(control::vendor_response::format);
-        const std::size_t size = vendor.format == control::VendorFormat::pci ? 2 : 4;
-        const ByteView rest = ByteView(reply.message).subspan(control::VendorResponse::size);
-        if (rest.size() != size + 2) return record(visit);
-        for (std::size_t at = 0; at < size; ++at) vendor.vendor = vendor.vendor << 8 | rest[at];
-        vendor.command_set = load_be<std::uint16_t>(&rest[size]);
-        visit.found.vendors.push_back(vendor);
-        const std::uint8_t next = response->get(control::vendor_response::next);
-        // One that does not count upwards would be asked for ever.
-        const bool rises = next > selector || departs(departure::kOwnerVendorEndless);
-        if (!rises || next == control::kSelectorEnd) return record(visit);
-        ask_vendors(visit, next);
-      }));
+  requester().ask(peer_of(visit), Command::get_vendor_support, {selector}, while_alive([this, &visit, selector](const ControlReply& reply) {
+                    const auto response = reply.as<control::VendorResponse>();
+                    if (!response) return record(visit);
+                    VendorSupport vendor;
+                    vendor.format = response->get(control::vendor_response::format);
+                    const std::size_t size = vendor.format == control::VendorFormat::pci ? 2 : 4;
+                    const ByteView rest = ByteView(reply.message).subspan(control::VendorResponse::size);
+                    if (rest.size() != size + 2) return record(visit);
+                    for (std::size_t at = 0; at < size; ++at) vendor.vendor = vendor.vendor << 8 | rest[at];
+                    vendor.command_set = load_be<std::uint16_t>(&rest[size]);
+                    visit.found.vendors.push_back(vendor);
+                    const std::uint8_t next = response->get(control::vendor_response::next);
+                    // One that does not count upwards would be asked for ever.
+                    const bool rises = next > selector || departs(departure::kOwnerVendorEndless);
+                    if (!rises || next == control::kSelectorEnd) return record(visit);
+                    ask_vendors(visit, next);
+                  }));
 }
 
 void BusOwner::record(Visit& visit) {

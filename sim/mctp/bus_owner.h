@@ -13,30 +13,30 @@
 namespace fb::mctp {
 
 struct BusOwnerOptions {
-  std::size_t parallel = 4;          ///< addresses that are looked at side by side; tags allow eight
-  bool force = false;                ///< Set Endpoint ID by force: takes endpoints from another owner
-  bool keeps_static = true;          ///< an endpoint's static EID stays, where it is free
+  std::size_t parallel = 4;  ///< addresses that are looked at side by side; tags allow eight
+  bool force = false;        ///< Set Endpoint ID by force: takes endpoints from another owner
+  bool keeps_static = true;  ///< an endpoint's static EID stays, where it is free
   bool asks_uuid = true;
   bool asks_versions = true;
-  bool updates_bridges = true;       ///< sends Routing Information Update when the tables have changed
+  bool updates_bridges = true;                    ///< sends Routing Information Update when the tables have changed
   Duration discovery_window = Duration::ms(130);  ///< for answers to a broadcast
 };
 
 struct EnumerationReport {
   std::size_t looked_at = 0;
-  std::size_t found = 0;         ///< answered
-  std::size_t assigned = 0;      ///< have got an EID, new or again
-  std::size_t rejected = 0;      ///< kept what another owner gave them
-  std::size_t lost = 0;          ///< were known and are gone
+  std::size_t found = 0;     ///< answered
+  std::size_t assigned = 0;  ///< have got an EID, new or again
+  std::size_t rejected = 0;  ///< kept what another owner gave them
+  std::size_t lost = 0;      ///< were known and are gone
   std::size_t no_eid_left = 0;
-  std::size_t faulty = 0;        ///< answered, but not so that they could be used
+  std::size_t faulty = 0;  ///< answered, but not so that they could be used
 };
 
 /// What becomes of an EID that a device has when it is looked at.
 enum class Assigning : std::uint8_t {
-  always,    ///< it gets one from the pool, or that which it is known by
-  missing,   ///< it keeps what it has, where that is nobody else's
-  never,     ///< the same, and one without is not taken
+  always,   ///< it gets one from the pool, or that which it is known by
+  missing,  ///< it keeps what it has, where that is nobody else's
+  never,    ///< the same, and one without is not taken
 };
 
 class BusOwner {

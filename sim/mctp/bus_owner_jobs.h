@@ -14,13 +14,13 @@ struct BusOwner::Job {
   JobKind kind = JobKind::enumerate;
   std::deque<PhysicalAddress> addresses;
   Assigning assigning = Assigning::always;
-  Eid wanted = kNullEid;           // what the one address is to get
-  std::deque<Eid> eids;            // behind a bridge, still to be asked
+  Eid wanted = kNullEid;  // what the one address is to get
+  std::deque<Eid> eids;   // behind a bridge, still to be asked
   Eid bridge = kNullEid;
   int rounds = 0;
   std::vector<PhysicalAddress> seen;  // who has answered a discovery
-  bool changed = false;            // the tables are not what they were
-  bool waiting = false;            // for one answer before anything else
+  bool changed = false;               // the tables are not what they were
+  bool waiting = false;               // for one answer before anything else
   std::deque<std::pair<Eid, Bytes>> updates;
   EnumerationReport report;
   Then then;
@@ -30,7 +30,7 @@ struct BusOwner::Visit {
   PhysicalAddress address;
   Eid behind = kNullEid;
   KnownEndpoint found;
-  Eid offered = kNullEid;          // taken from the pool for it
+  Eid offered = kNullEid;  // taken from the pool for it
   std::uint8_t pool_wanted = 0;
 };
 

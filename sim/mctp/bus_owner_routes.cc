@@ -17,15 +17,13 @@ void append_entry(Bytes& out, const RoutingEntry& entry) {
       .set(control::update_entry::size, entry.size)
       .set(control::update_entry::first, entry.first);
   out.insert(out.end(), wire.bytes().begin(), wire.bytes().end());
-  out.insert(out.end(), entry.address.bytes.begin(),
-             entry.address.bytes.begin() + entry.address.size);
+  out.insert(out.end(), entry.address.bytes.begin(), entry.address.bytes.begin() + entry.address.size);
 }
 
 // Neighbours with the same way become one range.
 bool extends(const RoutingEntry& range, const RoutingEntry& next) {
-  return range.type == control::RouteType::range && next.type == control::RouteType::range &&
-         range.address == next.address && range.first + range.size == next.first &&
-         range.size + next.size < 256;
+  return range.type == control::RouteType::range && next.type == control::RouteType::range && range.address == next.address &&
+         range.first + range.size == next.first && range.size + next.size < 256;
 }
 
 }  // namespace
@@ -35,9 +33,7 @@ bool extends(const RoutingEntry& range, const RoutingEntry& next) {
 void BusOwner::read_table(Eid bridge, std::uint8_t handle) {
   current_->waiting = true;
   requester().ask({bridge, {}}, Command::get_routing_table, {handle},
-                  while_alive([this, bridge](const ControlReply& reply) {
-                    take_table(bridge, reply);
-                  }));
+                  while_alive([this, bridge](const ControlReply& reply) { take_table(bridge, reply); }));
 }
 
 // The bridge on our bus through which `eid` is reached: itself, or the one in front of it.
@@ -63,8 +59,7 @@ void BusOwner::take_table(Eid bridge, const ControlReply& reply) {
   ByteView rest = ByteView(reply.message).subspan(control::RoutingResponse::size);
   for (unsigned left = response->get(control::routing_response::count); left > 0; --left) {
     const auto entry = View<control::TableEntry>::over(rest);
-    const std::size_t size =
-        entry ? control::TableEntry::size + entry->get(control::table_entry::address_size) : 0;
+    const std::size_t size = entry ? control::TableEntry::size + entry->get(control::table_entry::address_size) : 0;
     if (!entry || rest.size() < size) {
       ++job.report.faulty;
       break;
@@ -74,8 +69,7 @@ void BusOwner::take_table(Eid bridge, const ControlReply& reply) {
     // Ranges say only that there is room; endpoints have entries of their own.
     const bool one = entry->get(control::table_entry::type) == control::RouteType::endpoint ||
                      entry->get(control::table_entry::type) == control::RouteType::bridge;
-    const bool new_one = !bridge_.known().contains(eid) &&
-                         std::find(job.eids.begin(), job.eids.end(), eid) == job.eids.end();
+    const bool new_one = !bridge_.known().contains(eid) && std::find(job.eids.begin(), job.eids.end(), eid) == job.eids.end();
     if (departs(departure::kOwnerLearnsNothing)) continue;
     if (one && given.holds(eid) && new_one) job.eids.push_back(eid);
   }
@@ -97,14 +91,11 @@ void BusOwner::visit_behind(Eid eid, Eid bridge) {
   visit.address = front->address;
   visit.found.eid = eid;
   visits_.push_back(std::move(made));
-  requester().ask({eid, {}}, Command::get_endpoint_id, {},
-                  while_alive([this, &visit](const ControlReply& reply) {
+  requester().ask({eid, {}}, Command::get_endpoint_id, {}, while_alive([this, &visit](const ControlReply& reply) {
                     const auto response = reply.as<control::GetEidResponse>();
                     if (!response) return end_visit(visit);
                     ++current_->report.found;
-                    visit.found.is_bridge =
-                        response->get(control::get_eid_response::endpoint_type) ==
-                        control::EndpointType::bridge;
+                    visit.found.is_bridge = response->get(control::get_eid_response::endpoint_type) == control::EndpointType::bridge;
                     ask_types(visit);
                   }));
 }
@@ -120,9 +111,8 @@ std::vector<RoutingEntry> BusOwner::routes_for(const KnownEndpoint& bridge) {
   owner.address = ours;
   told.push_back(owner);
   std::vector<RoutingEntry> table = bridge_.routes();
-  std::sort(table.begin(), table.end(), [](const RoutingEntry& a, const RoutingEntry& b) {
-    return a.first != b.first ? a.first < b.first : a.size < b.size;
-  });
+  std::sort(table.begin(), table.end(),
+            [](const RoutingEntry& a, const RoutingEntry& b) { return a.first != b.first ? a.first < b.first : a.size < b.size; });
   for (RoutingEntry entry : table) {
     const bool its_own = entry.port == port_ && entry.address == bridge.address;
     if (its_own) continue;
@@ -142,8 +132,7 @@ std::vector<RoutingEntry> BusOwner::routes_for(const KnownEndpoint& bridge) {
 
 void BusOwner::queue_updates() {
   const std::size_t address_size = bridge_.endpoint(port_).binding().facts().address_size;
-  const std::size_t room = (control::kMessageMax - control::RoutingUpdate::size) /
-                           (control::UpdateEntry::size + address_size);
+  const std::size_t room = (control::kMessageMax - control::RoutingUpdate::size) / (control::UpdateEntry::size + address_size);
   for (const auto& [eid, one] : bridge_.known()) {
     if (!one.is_bridge || one.port != port_ || one.behind != kNullEid) continue;
     const std::vector<RoutingEntry> told = routes_for(one);
@@ -161,8 +150,7 @@ void BusOwner::send_update() {
   job.waiting = true;
   auto [bridge, data] = std::move(job.updates.front());
   job.updates.pop_front();
-  requester().ask({bridge, {}}, Command::routing_information_update, std::move(data),
-                  while_alive([this](const ControlReply& reply) {
+  requester().ask({bridge, {}}, Command::routing_information_update, std::move(data), while_alive([this](const ControlReply& reply) {
                     current_->waiting = false;
                     if (!reply.ok()) ++current_->report.faulty;
                     proceed();

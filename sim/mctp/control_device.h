@@ -26,8 +26,8 @@ struct RateLimits {
   std::uint32_t receive_max = 1 << 20;
   std::uint32_t limit_max = 1 << 20;
   std::uint32_t limit_min = 1 << 10;
-  std::uint32_t burst_max = 4096;   ///< 24 bits
-  std::uint32_t burst = 4096;       ///< 24 bits
+  std::uint32_t burst_max = 4096;  ///< 24 bits
+  std::uint32_t burst = 4096;      ///< 24 bits
   std::uint32_t rate = 1 << 20;
 };
 
@@ -48,10 +48,8 @@ struct ControlPolicy {
 struct DeviceOptions {
   std::optional<control::Uuid> uuid = {};
   /// Of the base specification and the control protocol.
-  std::vector<control::Version> base_versions = {{0xF1, 0xF0, 0xFF, 0},
-                                                 {0xF1, 0xF1, 0xFF, 0},
-                                                 {0xF1, 0xF2, 0xFF, 0},
-                                                 {0xF1, 0xF3, 0xF1, 0}};
+  std::vector<control::Version> base_versions = {
+      {0xF1, 0xF0, 0xFF, 0}, {0xF1, 0xF1, 0xFF, 0}, {0xF1, 0xF2, 0xFF, 0}, {0xF1, 0xF3, 0xF1, 0}};
   std::vector<TypeSupport> types = {};  ///< beyond control
   std::vector<VendorSupport> vendors = {};
   std::optional<control::Uuid> network = {};  ///< what Get Network ID says
@@ -92,8 +90,7 @@ class RoutingFunctions {
     std::uint8_t pool_size = 0;
     Eid first = 0;
   };
-  virtual Allocated allocate(std::size_t by_port, control::AllocateOperation operation,
-                             std::uint8_t count, Eid first) = 0;
+  virtual Allocated allocate(std::size_t by_port, control::AllocateOperation operation, std::uint8_t count, Eid first) = 0;
   /// EIDs that may be handed out further, and whether they have been given.
   virtual std::uint8_t pool_size() const = 0;
   virtual bool pool_given() const = 0;

@@ -15,14 +15,12 @@ namespace {
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
 std::string words_for(const Endpoint& endpoint, const ControlPeer& peer, control::Command command) {
-  return fmt::format("{}: {} to EID {} at {}", endpoint.name(), control::name_of(command), peer.eid,
-                     to_string(peer.to));
+  return fmt::format("{}: {} to EID {} at {}", endpoint.name(), control::name_of(command), peer.eid, to_string(peer.to));
 }
 
 }  // namespace
 
-ControlRequester::ControlRequester(Endpoint& endpoint, const ControlRequesterOptions& options)
-    : endpoint_(endpoint), options_(options) {
+ControlRequester::ControlRequester(Endpoint& endpoint, const ControlRequesterOptions& options) : endpoint_(endpoint), options_(options) {
   const BindingFacts& facts = endpoint.binding().facts();
   if (options_.retries < 0) options_.retries = facts.retries;
   if (options_.retry_after <= Duration{}) options_.retry_after = facts.retry_after;
@@ -32,8 +30,7 @@ ControlRequester::~ControlRequester() = default;
 
 // -------------------------------------------------------------------------------------------- ask
 
-void ControlRequester::ask(const ControlPeer& peer, control::Command command, Bytes data,
-                           Then then) {
+void ControlRequester::ask(const ControlPeer& peer, control::Command command, Bytes data, Then then) {
   auto made = std::make_unique<Ask>();
   made->peer = peer;
   made->command = command;
@@ -44,10 +41,8 @@ void ControlRequester::ask(const ControlPeer& peer, control::Command command, By
   begin_what_may();
 }
 
-Op<ControlReply> ControlRequester::ask(const ControlPeer& peer, control::Command command,
-                                       Bytes data) {
-  auto [promise, op] =
-      make_op<ControlReply>(endpoint_.world(), words_for(endpoint_, peer, command));
+Op<ControlReply> ControlRequester::ask(const ControlPeer& peer, control::Command command, Bytes data) {
+  auto [promise, op] = make_op<ControlReply>(endpoint_.world(), words_for(endpoint_, peer, command));
   // A function must be copyable, and a promise is not.
   auto shared = std::make_shared<Promise<ControlReply>>(std::move(promise));
   ask(peer, command, std::move(data), [shared](const ControlReply& reply) { shared->settle(reply); });
@@ -68,15 +63,12 @@ void ControlRequester::ask_all(control::Command command, Bytes data, Duration wi
   begin_what_may();
 }
 
-Op<std::vector<ControlReply>> ControlRequester::ask_all(control::Command command, Bytes data,
-                                                        Duration window) {
+Op<std::vector<ControlReply>> ControlRequester::ask_all(control::Command command, Bytes data, Duration window) {
   using Replies = std::vector<ControlReply>;
   const ControlPeer everybody{kBroadcastEid, {}};
-  auto [promise, op] =
-      make_op<Replies>(endpoint_.world(), words_for(endpoint_, everybody, command));
+  auto [promise, op] = make_op<Replies>(endpoint_.world(), words_for(endpoint_, everybody, command));
   auto shared = std::make_shared<Promise<Replies>>(std::move(promise));
-  ask_all(command, std::move(data), window,
-          [shared](const Replies& replies) { shared->settle(replies); });
+  ask_all(command, std::move(data), window, [shared](const Replies& replies) { shared->settle(replies); });
   return op;
 }
 
@@ -165,13 +157,11 @@ std::size_t ControlRequester::find_answered(const Incoming& message) const {
   for (std::size_t at = 0; at < asks_.size(); ++at) {
     const Ask& ask = *asks_[at];
     if (!ask.begun || ask.tag.value != message.tag.value) continue;
-    const bool matches = ask.instance == head.get(control::header::instance) &&
-                         ask.command == head.get(control::header::command);
+    const bool matches = ask.instance == head.get(control::header::instance) && ask.command == head.get(control::header::command);
     if (!matches && !endpoint_.departs(departure::kRequestUnmatched)) continue;
     if (ask.everybody) return at;
     const bool by_eid = ask.peer.eid != kNullEid && ask.peer.eid == message.source;
-    const bool anywhere =
-        ask.peer.to.size == 0 || ask.peer.to == kToRoot || endpoint_.departs(departure::kRequestAnyAddress);
+    const bool anywhere = ask.peer.to.size == 0 || ask.peer.to == kToRoot || endpoint_.departs(departure::kRequestAnyAddress);
     const bool by_address = ask.peer.eid == kNullEid && (anywhere || ask.peer.to == message.from);
     if (by_eid || by_address) return at;
   }
@@ -180,8 +170,8 @@ std::size_t ControlRequester::find_answered(const Incoming& message) const {
 
 void ControlRequester::on_response(const Incoming& message) {
   const auto head = View<control::ResponseHeader>::over(message.body);
-  const bool form = head && !head->get(control::header::request) &&
-                    !head->get(control::header::datagram) && !head->get(control::header::ic);
+  const bool form =
+      head && !head->get(control::header::request) && !head->get(control::header::datagram) && !head->get(control::header::ic);
   const bool sound = form || (head && endpoint_.departs(departure::kRequestUnmatched));
   const std::size_t index = sound ? find_answered(message) : kNone;
   if (index == kNone) {
@@ -286,9 +276,7 @@ void ControlRequester::arm() {
 // ------------------------------------------------------------------------------------------- both
 
 Control::Control(Endpoint& endpoint, ControlDevice& device, const ControlRequesterOptions& options)
-    : endpoint_(endpoint),
-      responder_(std::make_unique<ControlResponder>(endpoint, device)),
-      requester_(endpoint, options) {
+    : endpoint_(endpoint), responder_(std::make_unique<ControlResponder>(endpoint, device)), requester_(endpoint, options) {
   endpoint_.set_handler(MessageType::control, this, control::kMessageMax);
 }
 

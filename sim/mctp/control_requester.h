@@ -21,8 +21,8 @@ struct ControlPeer {
 
 enum class ControlEnd : std::uint8_t {
   answered,
-  no_answer,       ///< after the last try
-  not_delivered    ///< the medium gave it up: nobody is there
+  no_answer,     ///< after the last try
+  not_delivered  ///< the medium gave it up: nobody is there
 };
 
 struct ControlReply {
@@ -32,11 +32,9 @@ struct ControlReply {
   Eid source = kNullEid;  ///< who answered
   PhysicalAddress from;
   int tries = 0;
-  Duration took{};        ///< from the request's last packet to the response
+  Duration took{};  ///< from the request's last packet to the response
 
-  bool ok() const {
-    return end == ControlEnd::answered && completion == control::Completion::success;
-  }
+  bool ok() const { return end == ControlEnd::answered && completion == control::Completion::success; }
   /// Behind the completion code.
   ByteView data() const { return ByteView(message).subspan(control::kResponseHeader); }
   /// The response as a structure; nothing when it did not succeed or is too short for it.
@@ -47,8 +45,8 @@ struct ControlReply {
 };
 
 struct ControlRequesterOptions {
-  int retries = -1;          ///< below 0: as the binding says (MN1)
-  Duration retry_after{};    ///< zero: as the binding says (MT2)
+  int retries = -1;        ///< below 0: as the binding says (MN1)
+  Duration retry_after{};  ///< zero: as the binding says (MT2)
 };
 
 struct ControlRequesterCounters {
@@ -57,7 +55,7 @@ struct ControlRequesterCounters {
   std::uint64_t answered = 0;
   std::uint64_t no_answer = 0;
   std::uint64_t not_delivered = 0;
-  std::uint64_t strays = 0;    ///< responses that nobody waited for, or that do not fit
+  std::uint64_t strays = 0;  ///< responses that nobody waited for, or that do not fit
 };
 
 class ControlRequester {
@@ -74,8 +72,7 @@ class ControlRequester {
   Op<ControlReply> ask(const ControlPeer& peer, control::Command command, Bytes data = {});
   /// A broadcast request: all that answer within `window`, in the order of their answers.
   Op<std::vector<ControlReply>> ask_all(control::Command command, Bytes data, Duration window);
-  void ask_all(control::Command command, Bytes data, Duration window,
-               std::function<void(const std::vector<ControlReply>&)> then);
+  void ask_all(control::Command command, Bytes data, Duration window, std::function<void(const std::vector<ControlReply>&)> then);
   /// No answer is expected.
   void tell(const ControlPeer& peer, control::Command command, Bytes data = {});
 
@@ -102,7 +99,7 @@ class ControlRequester {
     std::uint8_t instance = 0;
     Tag tag;
     int tries = 0;
-    SendId sending = 0;       // not yet left
+    SendId sending = 0;  // not yet left
     Instant first_sent;
     Instant last_sent;
     Instant deadline = Instant::never();
@@ -132,8 +129,7 @@ class ControlResponder;
 /// Both sides on one port: what MCTP calls a control-capable endpoint.
 class Control final : public MessageHandler {
  public:
-  Control(Endpoint& endpoint, ControlDevice& device,
-          const ControlRequesterOptions& options = {});
+  Control(Endpoint& endpoint, ControlDevice& device, const ControlRequesterOptions& options = {});
   ~Control();
 
   ControlResponder& responder() { return *responder_; }

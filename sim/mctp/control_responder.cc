@@ -31,8 +31,10 @@ bool is_bridges(Command command) {
     case Command::get_routing_table:
     case Command::query_hop:
     case Command::resolve_uuid:
-    case Command::discovery_notify: return true;
-    default: return false;
+    case Command::discovery_notify:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -113,25 +115,29 @@ bool ControlResponder::supported(Command command) const {
   const DeviceOptions& device = device_.options();
   if (is_bridges(command)) return device_.routing() != nullptr;
   switch (command) {
-    case Command::get_endpoint_uuid: return device.uuid.has_value();
-    case Command::get_vendor_support: return !device.vendors.empty();
-    case Command::get_network_id: return device.network.has_value();
+    case Command::get_endpoint_uuid:
+      return device.uuid.has_value();
+    case Command::get_vendor_support:
+      return !device.vendors.empty();
+    case Command::get_network_id:
+      return device.network.has_value();
     case Command::prepare_for_discovery:
     case Command::endpoint_discovery:
-      return endpoint_.binding().facts().discovery ||
-             endpoint_.departs(departure::kControlDiscoveryAnywhere);
+      return endpoint_.binding().facts().discovery || endpoint_.departs(departure::kControlDiscoveryAnywhere);
     case Command::query_rate_limit:
     case Command::request_tx_rate_limit:
-    case Command::update_rate_limit: return device.rates.has_value();
-    case Command::query_supported_interfaces: return device.policy.supports_interfaces;
-    default: return true;
+    case Command::update_rate_limit:
+      return device.rates.has_value();
+    case Command::query_supported_interfaces:
+      return device.policy.supports_interfaces;
+    default:
+      return true;
   }
 }
 
 ControlResponder::Answer ControlResponder::answer_to(const Incoming& message) {
   const Command command = View<control::RequestHeader>{message.body}.get(control::header::command);
-  const auto row = std::find_if(kRows.begin(), kRows.end(),
-                                [&](const Row& one) { return one.command == command; });
+  const auto row = std::find_if(kRows.begin(), kRows.end(), [&](const Row& one) { return one.command == command; });
   if (row == kRows.end() || !supported(command)) {
     if (endpoint_.departs(departure::kControlUnknownSilent)) return silence();
     if (is_bridges(command) && endpoint_.departs(departure::kControlBridgeOnly)) return {};
@@ -201,11 +207,11 @@ ControlResponder::Answer ControlResponder::set_eid(const Incoming& message) {
       return accept_eid(message, now, false);
     }
     case control::SetOperation::set:
-    case control::SetOperation::force: break;
+    case control::SetOperation::force:
+      break;
   }
   const bool reserved = eid < kFirstEid && device.policy.refuses_reserved_eids;
-  if ((eid == kNullEid || eid == kBroadcastEid || reserved) &&
-      !endpoint_.departs(departure::kControlEidRange)) {
+  if ((eid == kNullEid || eid == kBroadcastEid || reserved) && !endpoint_.departs(departure::kControlEidRange)) {
     return refuse(Completion::invalid_data);
   }
   const bool forced = request.get(control::set_eid::operation) == control::SetOperation::force;
@@ -213,15 +219,13 @@ ControlResponder::Answer ControlResponder::set_eid(const Incoming& message) {
   const bool foreign = device.one_eid && owner && *owner != port_;
   if (foreign && !forced && !endpoint_.departs(departure::kControlForeignOwner)) {
     Record<control::SetEidResponse> response;
-    response.set(control::set_eid_response::assignment, control::Assignment::rejected)
-        .set(control::set_eid_response::eid, endpoint_.eid());
+    response.set(control::set_eid_response::assignment, control::Assignment::rejected).set(control::set_eid_response::eid, endpoint_.eid());
     return {Completion::success, data_of(response), false, {}};
   }
   return accept_eid(message, eid, true);
 }
 
-ControlResponder::Answer ControlResponder::accept_eid(const Incoming& message, Eid eid,
-                                                      bool takes) {
+ControlResponder::Answer ControlResponder::accept_eid(const Incoming& message, Eid eid, bool takes) {
   Answer answer;
   if (device_.options().policy.answers_from_old_eid && message.destination != kNullEid) {
     answer.source = endpoint_.eid();
@@ -234,11 +238,8 @@ ControlResponder::Answer ControlResponder::accept_eid(const Incoming& message, E
   }
   Record<control::SetEidResponse> response;
   response.set(control::set_eid_response::eid, eid);
-  if (const RoutingFunctions* const routing = device_.routing();
-      routing != nullptr && routing->pool_size() > 0) {
-    response
-        .set(control::set_eid_response::pool, routing->pool_given() ? control::PoolState::allocated
-                                                                    : control::PoolState::needed)
+  if (const RoutingFunctions* const routing = device_.routing(); routing != nullptr && routing->pool_size() > 0) {
+    response.set(control::set_eid_response::pool, routing->pool_given() ? control::PoolState::allocated : control::PoolState::needed)
         .set(control::set_eid_response::pool_size, routing->pool_size());
   }
   answer.data = data_of(response);
@@ -250,12 +251,10 @@ ControlResponder::Answer ControlResponder::get_eid(const Incoming&) {
   Record<control::GetEidResponse> response;
   control::IdType type = control::IdType::dynamic_only;
   if (device.static_eid != kNullEid) {
-    type = device.static_eid == endpoint_.eid() ? control::IdType::static_same
-                                                : control::IdType::static_different;
+    type = device.static_eid == endpoint_.eid() ? control::IdType::static_same : control::IdType::static_different;
   }
   response.set(control::get_eid_response::eid, endpoint_.eid())
-      .set(control::get_eid_response::endpoint_type,
-           device.bridge ? control::EndpointType::bridge : control::EndpointType::simple)
+      .set(control::get_eid_response::endpoint_type, device.bridge ? control::EndpointType::bridge : control::EndpointType::simple)
       .set(control::get_eid_response::id_type, type);
   return {Completion::success, data_of(response), false, {}};
 }
@@ -274,8 +273,7 @@ ControlResponder::Answer ControlResponder::get_versions(const Incoming& message)
   const std::uint8_t type = View<control::GetVersion>{message.body}.get(control::get_version::type);
   const DeviceOptions& device = device_.options();
   const std::vector<control::Version>* versions = nullptr;
-  if (type == control::kVersionOfBase || type == 0 ||
-      endpoint_.departs(departure::kControlVersionType)) {
+  if (type == control::kVersionOfBase || type == 0 || endpoint_.departs(departure::kControlVersionType)) {
     versions = &device.base_versions;
   }
   for (const TypeSupport& one : device.types) {
@@ -301,14 +299,12 @@ ControlResponder::Answer ControlResponder::get_types(const Incoming&) {
 }
 
 ControlResponder::Answer ControlResponder::get_vendors(const Incoming& message) {
-  const std::size_t selector =
-      View<control::GetVendor>{message.body}.get(control::get_vendor::selector);
+  const std::size_t selector = View<control::GetVendor>{message.body}.get(control::get_vendor::selector);
   const std::vector<VendorSupport>& vendors = device_.options().vendors;
   if (selector >= vendors.size()) return refuse(Completion::invalid_data);
   const VendorSupport& one = vendors[selector];
   Bytes data;
-  data.push_back(selector + 1 == vendors.size() ? control::kSelectorEnd
-                                                : static_cast<std::uint8_t>(selector + 1));
+  data.push_back(selector + 1 == vendors.size() ? control::kSelectorEnd : static_cast<std::uint8_t>(selector + 1));
   data.push_back(static_cast<std::uint8_t>(one.format));
   const int bytes = one.format == control::VendorFormat::pci ? 2 : 4;
   for (int at = bytes - 1; at >= 0; --at) {

@@ -14,10 +14,10 @@ namespace fb::mctp {
 struct ControlResponderCounters {
   std::uint64_t requests = 0;
   std::uint64_t answers = 0;
-  std::uint64_t malformed = 0;    ///< cut short, IC set, Rq, D and TO that do not go together
+  std::uint64_t malformed = 0;  ///< cut short, IC set, Rq, D and TO that do not go together
   std::uint64_t datagrams = 0;
-  std::uint64_t busy = 0;         ///< came while another was worked on
-  std::uint64_t silent = 0;       ///< understood, and not to be answered
+  std::uint64_t busy = 0;    ///< came while another was worked on
+  std::uint64_t silent = 0;  ///< understood, and not to be answered
 };
 
 class ControlResponder {
@@ -32,9 +32,7 @@ class ControlResponder {
 
   std::size_t port() const { return port_; }
   /// Lost with the physical address that it was found at.
-  bool discovered() const {
-    return discovered_at_.has_value() && *discovered_at_ == endpoint_.binding().address();
-  }
+  bool discovered() const { return discovered_at_.has_value() && *discovered_at_ == endpoint_.binding().address(); }
   void set_discovered(bool discovered) {
     discovered_at_.reset();
     if (discovered) discovered_at_ = endpoint_.binding().address();
@@ -106,7 +104,7 @@ class ControlResponder {
     Instant when;
     Outgoing message;
   };
-  std::deque<Due> due_;          // answers that are worked on
+  std::deque<Due> due_;  // answers that are worked on
   ControlResponderCounters counters_;
   Timer<ControlResponder, &ControlResponder::send_due> timer_{"mctp.control.answer", *this};
 };

@@ -24,9 +24,7 @@ void append(Bytes& out, const PhysicalAddress& address) {
 }
 
 // Units are told in steps of 16 bytes above the baseline.
-std::uint16_t unit_steps(std::size_t unit) {
-  return static_cast<std::uint16_t>(unit <= kBaselineUnit ? 0 : (unit - kBaselineUnit) / 16);
-}
+std::uint16_t unit_steps(std::size_t unit) { return static_cast<std::uint16_t>(unit <= kBaselineUnit ? 0 : (unit - kBaselineUnit) / 16); }
 
 }  // namespace
 
@@ -43,8 +41,8 @@ ControlResponder::Answer ControlResponder::allocate(const Incoming& message) {
   const View<control::Allocate> request{message.body};
   const auto operation = request.get(control::allocate::operation);
   if (static_cast<unsigned>(operation) > 2) return refuse(Completion::invalid_data);
-  const auto made = device_.routing()->allocate(
-      port_, operation, request.get(control::allocate::count), request.get(control::allocate::first));
+  const auto made =
+      device_.routing()->allocate(port_, operation, request.get(control::allocate::count), request.get(control::allocate::first));
   if (made.completion != Completion::success) return refuse(made.completion);
   Record<control::AllocateResponse> response;
   response.set(control::allocate_response::status, made.status)
@@ -72,8 +70,7 @@ ControlResponder::Answer ControlResponder::update_routes(const Incoming& message
     entry.binding = facts.binding;
     entry.medium = facts.medium;
     entry.address.size = facts.address_size;
-    std::copy_n(rest.begin() + control::UpdateEntry::size, facts.address_size,
-                entry.address.bytes.begin());
+    std::copy_n(rest.begin() + control::UpdateEntry::size, facts.address_size, entry.address.bytes.begin());
     const bool range_fits = entry.size > 0 && entry.first + entry.size <= kBroadcastEid;
     if (static_cast<unsigned>(entry.type) > 3 || !range_fits || entry.first == kNullEid) {
       return refuse(Completion::invalid_data);
@@ -180,8 +177,7 @@ ControlResponder::Answer ControlResponder::request_tx_rate(const Incoming& messa
   rates.burst = std::min(request.get(control::rate_request::burst), rates.burst_max);
   rates.rate = rate;
   Record<control::TxRateResponse> response;
-  response.set(control::tx_rate_response::burst, rates.burst)
-      .set(control::tx_rate_response::rate, rates.rate);
+  response.set(control::tx_rate_response::burst, rates.burst).set(control::tx_rate_response::rate, rates.rate);
   return {Completion::success, data_of(response), false, {}};
 }
 

@@ -15,8 +15,7 @@ class EidPool {
  public:
   EidPool() = default;
   /// `size` EIDs from `first` on.
-  EidPool(Eid first, std::size_t size)
-      : first_(first), size_(std::min(size, std::size_t{kBroadcastEid} - first)) {}
+  EidPool(Eid first, std::size_t size) : first_(first), size_(std::min(size, std::size_t{kBroadcastEid} - first)) {}
 
   Eid first() const { return static_cast<Eid>(first_); }
   std::size_t size() const { return size_; }

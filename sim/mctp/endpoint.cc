@@ -27,11 +27,7 @@ std::uint8_t type_of(ByteView body) { return body[0] & 0x7F; }
 }  // namespace
 
 Endpoint::Endpoint(World& world, Binding& binding, const EndpointOptions& options)
-    : world_(world),
-      binding_(binding),
-      options_(options),
-      eid_(options.eid),
-      assembler_(*this, assembly_options(binding, options)) {
+    : world_(world), binding_(binding), options_(options), eid_(options.eid), assembler_(*this, assembly_options(binding, options)) {
   binding_.set_sink(this);
 }
 
@@ -40,9 +36,7 @@ Endpoint::~Endpoint() {
   binding_.set_hooks(nullptr);
 }
 
-std::size_t Endpoint::unit_max() const {
-  return std::min(options_.unit_max, binding_.facts().unit_max);
-}
+std::size_t Endpoint::unit_max() const { return std::min(options_.unit_max, binding_.facts().unit_max); }
 
 void Endpoint::set_unit(std::size_t unit) {
   BENCH_ASSERT(unit >= kBaselineUnit && unit <= unit_max(), "a unit that the port can take");
@@ -82,9 +76,7 @@ void Endpoint::clear_route(Eid first, Eid last) {
   for (unsigned eid = first; eid <= last; ++eid) routes_[eid] = learned_[eid] = {};
 }
 
-PhysicalAddress Endpoint::route_of(Eid eid) const {
-  return routes_[eid].size > 0 ? routes_[eid] : learned_[eid];
-}
+PhysicalAddress Endpoint::route_of(Eid eid) const { return routes_[eid].size > 0 ? routes_[eid] : learned_[eid]; }
 
 // -------------------------------------------------------------------------------------------- out
 
@@ -160,8 +152,8 @@ bool Endpoint::waits_for_another(std::size_t index) const {
   const Outgoing& message = sendings_[index].message;
   for (std::size_t at = 0; at < index; ++at) {
     const Outgoing& before = sendings_[at].message;
-    if (before.tag == message.tag && before.destination == message.destination &&
-        before.source == message.source && before.to == message.to) {
+    if (before.tag == message.tag && before.destination == message.destination && before.source == message.source &&
+        before.to == message.to) {
       return true;
     }
   }

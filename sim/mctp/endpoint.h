@@ -22,11 +22,11 @@ namespace fb::mctp {
 struct EndpointOptions {
   std::string name = "endpoint";
   Eid eid = kNullEid;
-  std::size_t unit_max = 4096;       ///< what unit_max() says, where the binding has room for it
+  std::size_t unit_max = 4096;  ///< what unit_max() says, where the binding has room for it
   bool reassembles_as_linux = false;
-  bool address_in_key = false;       ///< see AssemblyOptions
+  bool address_in_key = false;  ///< see AssemblyOptions
   std::size_t assemblies_max = 32;
-  std::size_t forwards_max = 64;     ///< packets of others that may wait here
+  std::size_t forwards_max = 64;  ///< packets of others that may wait here
 };
 
 struct EndpointCounters {
@@ -35,7 +35,7 @@ struct EndpointCounters {
   std::uint64_t messages_out = 0;
   std::uint64_t messages_undelivered = 0;
   std::uint64_t forwarded = 0;
-  std::uint64_t forwards_lost = 0;   ///< no room, or not delivered
+  std::uint64_t forwards_lost = 0;  ///< no room, or not delivered
 };
 
 class Endpoint;
@@ -108,8 +108,8 @@ class Endpoint final : public Port, private PacketSink, private AssemblySink {
   struct Sending {
     SendId id = 0;
     Outgoing message;
-    std::size_t offset = 0;    // bytes that have been given to the binding
-    std::size_t packets = 0;   // that have left
+    std::size_t offset = 0;   // bytes that have been given to the binding
+    std::size_t packets = 0;  // that have left
     std::uint8_t sequence = 0;
     bool held = false;
   };
@@ -164,7 +164,7 @@ class Endpoint final : public Port, private PacketSink, private AssemblySink {
   std::array<PhysicalAddress, 256> routes_{};
   std::array<PhysicalAddress, 256> learned_{};
   std::vector<Sending> sendings_;
-  std::size_t turn_ = 0;      // whose packet is next, where it may
+  std::size_t turn_ = 0;  // whose packet is next, where it may
   std::deque<Raw> raw_;
   std::size_t foreign_waiting_ = 0;
   bool raw_was_last_ = false;

@@ -19,9 +19,7 @@ class EndpointHooks {
     return false;
   }
   /// A packet on its way out, header and payload: it may be changed, left out, or joined by others.
-  virtual void packets_out(PhysicalAddress& to, std::vector<Bytes>& packets) {
-    (void)to, (void)packets;
-  }
+  virtual void packets_out(PhysicalAddress& to, std::vector<Bytes>& packets) { (void)to, (void)packets; }
   /// A packet that came in, before any rule is applied to it. Empty: it is not looked at.
   virtual void packet_in(const PhysicalAddress& from, Bytes& packet) { (void)from, (void)packet; }
   /// A frame on its way out, as the binding made it around a packet: header, check and all.

@@ -7,9 +7,8 @@ std::string to_string(const PhysicalAddress& address) {
   return to_hex(ByteView(address.bytes).first(address.size));
 }
 
-void trace_packet(World& world, const MediumName& medium, std::string_view actor,
-                  control::BindingId binding, const PhysicalAddress& source, ByteView packet,
-                  std::string_view text) {
+void trace_packet(World& world, const MediumName& medium, std::string_view actor, control::BindingId binding, const PhysicalAddress& source,
+                  ByteView packet, std::string_view text) {
   if (!world.trace().hears_wire()) return;
   MctpFacts facts;
   facts.bus = medium.bus;
@@ -28,8 +27,7 @@ void trace_packet(World& world, const MediumName& medium, std::string_view actor
   world.trace().emit(event);
 }
 
-void trace_fault(World& world, std::string_view label, std::string_view actor,
-                 std::string_view text, ByteView frame) {
+void trace_fault(World& world, std::string_view label, std::string_view actor, std::string_view text, ByteView frame) {
   if (!world.trace().hears_wire()) return;
   TraceEvent event;
   event.kind = TraceKind::fault;

@@ -15,7 +15,7 @@ struct FrameContext {
   std::uint64_t ordinal = 0;  ///< counts the medium's frames from 0; a frame that is sent again counts again
   Instant now;
   PhysicalAddress source;
-  Bytes& frame;               ///< may be changed; then say so in FrameVerdict::corrupted
+  Bytes& frame;  ///< may be changed; then say so in FrameVerdict::corrupted
 };
 
 struct FrameVerdict {
@@ -45,11 +45,9 @@ struct MediumName {
 };
 
 /// A packet that has crossed a medium.
-void trace_packet(World& world, const MediumName& medium, std::string_view actor,
-                  control::BindingId binding, const PhysicalAddress& source, ByteView packet,
-                  std::string_view text = {});
+void trace_packet(World& world, const MediumName& medium, std::string_view actor, control::BindingId binding, const PhysicalAddress& source,
+                  ByteView packet, std::string_view text = {});
 /// A frame that came to nothing, and why.
-void trace_fault(World& world, std::string_view label, std::string_view actor,
-                 std::string_view text, ByteView frame);
+void trace_fault(World& world, std::string_view label, std::string_view actor, std::string_view text, ByteView frame);
 
 }  // namespace fb::mctp

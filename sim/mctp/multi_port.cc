@@ -9,15 +9,12 @@ namespace fb::mctp {
 // Stands at one endpoint for one type, and gives on what it hears with our ids.
 class MultiPort::Relay final : public MessageHandler {
  public:
-  Relay(std::size_t index, std::size_t count, MessageType type, MessageHandler& to)
-      : index_(index), count_(count), type_(type), to_(to) {}
+  Relay(std::size_t index, std::size_t count, MessageType type, MessageHandler& to) : index_(index), count_(count), type_(type), to_(to) {}
   MessageType type() const { return type_; }
 
   void on_message(const Incoming& message) override { to_.on_message(message); }
   void on_started(const Incoming& first) override { to_.on_started(first); }
-  void on_abandoned(Eid source, Tag tag, Abandoned why) override {
-    to_.on_abandoned(source, tag, why);
-  }
+  void on_abandoned(Eid source, Tag tag, Abandoned why) override { to_.on_abandoned(source, tag, why); }
   void on_sent(SendId id, bool delivered) override { to_.on_sent(id * count_ + index_, delivered); }
   void on_drop(Drop why) override { to_.on_drop(why); }
 
@@ -28,8 +25,7 @@ class MultiPort::Relay final : public MessageHandler {
   MessageHandler& to_;
 };
 
-MultiPort::MultiPort(std::vector<Endpoint*> endpoints, Chooser chooser)
-    : endpoints_(std::move(endpoints)), chooser_(std::move(chooser)) {
+MultiPort::MultiPort(std::vector<Endpoint*> endpoints, Chooser chooser) : endpoints_(std::move(endpoints)), chooser_(std::move(chooser)) {
   BENCH_ASSERT(!endpoints_.empty(), "a port of something");
 }
 
@@ -59,9 +55,7 @@ void MultiPort::set_handler(MessageType type, MessageHandler* handler, std::size
   }
 }
 
-std::size_t MultiPort::choose(Eid eid) const {
-  return std::min(chooser_(eid), endpoints_.size() - 1);
-}
+std::size_t MultiPort::choose(Eid eid) const { return std::min(chooser_(eid), endpoints_.size() - 1); }
 
 std::optional<Tag> MultiPort::take_tag(Eid peer) {
   if (peer != kNullEid) return at(peer).take_tag(peer);

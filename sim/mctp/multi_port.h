@@ -32,9 +32,7 @@ class MultiPort final : public Port {
   void hold(SendId id) override { of(id).hold(inner(id)); }
   void resume(SendId id) override { of(id).resume(inner(id)); }
   void withdraw(SendId id) override { of(id).withdraw(inner(id)); }
-  std::size_t packets_sent(SendId id) const override {
-    return endpoints_[index_of(id)]->packets_sent(inner(id));
-  }
+  std::size_t packets_sent(SendId id) const override { return endpoints_[index_of(id)]->packets_sent(inner(id)); }
 
  private:
   class Relay;

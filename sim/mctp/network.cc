@@ -29,12 +29,9 @@ EnumerationReport& operator+=(EnumerationReport& sum, const EnumerationReport& o
 
 // --------------------------------------------------------------------------------------- segments
 
-Segment::Segment(World& world, const SmbusOptions& options)
-    : medium_(std::make_unique<SmbusSegment>(world, options)) {}
-Segment::Segment(World& world, const PcieOptions& options)
-    : medium_(std::make_unique<PcieFabric>(world, options)) {}
-Segment::Segment(World& world, const SerialOptions& options)
-    : medium_(std::make_unique<SerialLine>(world, options)) {}
+Segment::Segment(World& world, const SmbusOptions& options) : medium_(std::make_unique<SmbusSegment>(world, options)) {}
+Segment::Segment(World& world, const PcieOptions& options) : medium_(std::make_unique<PcieFabric>(world, options)) {}
+Segment::Segment(World& world, const SerialOptions& options) : medium_(std::make_unique<SerialLine>(world, options)) {}
 
 SmbusSegment* Segment::smbus() {
   auto* const held = std::get_if<std::unique_ptr<SmbusSegment>>(&medium_);
@@ -67,15 +64,13 @@ Binding& Segment::attach(const std::string& name, const PhysicalAddress& address
   return *ports_.back();
 }
 
-Binding& Segment::attach_bridge(const std::string& name, const PhysicalAddress& address,
-                                bool owner) {
+Binding& Segment::attach_bridge(const std::string& name, const PhysicalAddress& address, bool owner) {
   Binding& made = attach(name, address, owner);
   if (smbus() != nullptr) static_cast<SmbusPort&>(made).set_retries(kBridgeRetries);
   return made;
 }
 
-SimpleDevice::SimpleDevice(World& world, Binding& binding, const DeviceOptions& device,
-                           const EndpointOptions& options)
+SimpleDevice::SimpleDevice(World& world, Binding& binding, const DeviceOptions& device, const EndpointOptions& options)
     : device_(device), endpoint_(world, binding, options), control_(endpoint_, device_) {}
 
 void SimpleDevice::reset() {
@@ -138,18 +133,12 @@ std::size_t Network::own(std::size_t segment) {
   return segment;
 }
 
-std::size_t Network::add_smbus(SmbusOptions options) {
-  return own(add_segment(std::move(options), "smbus"));
-}
-std::size_t Network::add_pcie(PcieOptions options) {
-  return own(add_segment(std::move(options), "pcie"));
-}
-std::size_t Network::add_serial(SerialOptions options) {
-  return own(add_segment(std::move(options), "serial"));
-}
+std::size_t Network::add_smbus(SmbusOptions options) { return own(add_segment(std::move(options), "smbus")); }
+std::size_t Network::add_pcie(PcieOptions options) { return own(add_segment(std::move(options), "pcie")); }
+std::size_t Network::add_serial(SerialOptions options) { return own(add_segment(std::move(options), "serial")); }
 
-SimpleDevice& Network::add_endpoint(std::size_t segment, const PhysicalAddress& address,
-                                    const DeviceOptions& device, EndpointOptions options) {
+SimpleDevice& Network::add_endpoint(std::size_t segment, const PhysicalAddress& address, const DeviceOptions& device,
+                                    EndpointOptions options) {
   if (options.name == EndpointOptions{}.name) {
     options.name = fmt::format("{}.{}.{}", options_.name, segment, to_string(address));
   }
@@ -160,8 +149,7 @@ SimpleDevice& Network::add_endpoint(std::size_t segment, const PhysicalAddress& 
 
 // ---------------------------------------------------------------------------------------- bridges
 
-BridgeNode& Network::add_bridge(std::size_t segment, const PhysicalAddress& address,
-                                BridgeOptions options) {
+BridgeNode& Network::add_bridge(std::size_t segment, const PhysicalAddress& address, BridgeOptions options) {
   options.network = options_.number;
   auto node = std::make_unique<BridgeNode>();
   node->bridge = std::make_unique<Bridge>(world_, options);
@@ -182,20 +170,14 @@ std::size_t Network::add_behind(BridgeNode& node, Options options, const char* k
   const std::size_t index = add_segment(std::move(options), kind);
   const std::string name = fmt::format("{}.{}.{}", options_.name, node.bridge->options().name, index);
   Segment& on = *segments_[index];
-  const std::size_t port =
-      node.bridge->add_port(name, on.attach_bridge(name, owner_address(on), true));
+  const std::size_t port = node.bridge->add_port(name, on.attach_bridge(name, owner_address(on), true));
   node.segments.push_back(index);
-  node.owners.push_back(
-      std::make_unique<BusOwner>(world_, *node.bridge, port, options_.enumeration));
+  node.owners.push_back(std::make_unique<BusOwner>(world_, *node.bridge, port, options_.enumeration));
   return index;
 }
 
-std::size_t Network::add_smbus_behind(BridgeNode& node, SmbusOptions options) {
-  return add_behind(node, std::move(options), "smbus");
-}
-std::size_t Network::add_pcie_behind(BridgeNode& node, PcieOptions options) {
-  return add_behind(node, std::move(options), "pcie");
-}
+std::size_t Network::add_smbus_behind(BridgeNode& node, SmbusOptions options) { return add_behind(node, std::move(options), "smbus"); }
+std::size_t Network::add_pcie_behind(BridgeNode& node, PcieOptions options) { return add_behind(node, std::move(options), "pcie"); }
 
 void Network::look_behind(BridgeNode& node) {
   node.looked = true;
@@ -226,8 +208,7 @@ EnumerationReport Network::enumerate() {
   std::vector<Op<EnumerationReport>> ops;
   for (std::size_t at = 0; at < owners_.size(); ++at) {
     Segment& segment = *segments_[owned_[at]];
-    ops.push_back(segment.has_discovery() ? owners_[at]->discover()
-                                          : owners_[at]->enumerate(segment.addresses()));
+    ops.push_back(segment.has_discovery() ? owners_[at]->discover() : owners_[at]->enumerate(segment.addresses()));
   }
   for (auto& op : ops) sum += op.wait();
   world_.run_until([&] { return bridges_idle(); }, kBridgesWithin);
@@ -257,9 +238,7 @@ Port& Network::port() {
   if (port_ == nullptr) {
     std::vector<Endpoint*> all;
     for (std::size_t at = 0; at < owner_->ports(); ++at) all.push_back(&owner_->endpoint(at));
-    port_ = std::make_unique<MultiPort>(std::move(all), [this](Eid eid) {
-      return owner_->port_to(eid).value_or(0);
-    });
+    port_ = std::make_unique<MultiPort>(std::move(all), [this](Eid eid) { return owner_->port_to(eid).value_or(0); });
   }
   return *port_;
 }

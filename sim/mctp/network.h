@@ -43,8 +43,7 @@ class Segment {
   SerialLine* serial();
 
  private:
-  std::variant<std::unique_ptr<SmbusSegment>, std::unique_ptr<PcieFabric>, std::unique_ptr<SerialLine>>
-      medium_;
+  std::variant<std::unique_ptr<SmbusSegment>, std::unique_ptr<PcieFabric>, std::unique_ptr<SerialLine>> medium_;
   std::vector<std::unique_ptr<Binding>> ports_;
   std::vector<PhysicalAddress> addresses_;
 };
@@ -52,8 +51,7 @@ class Segment {
 /// An endpoint that is no bridge, with its side of the control protocol.
 class SimpleDevice {
  public:
-  SimpleDevice(World& world, Binding& binding, const DeviceOptions& device,
-               const EndpointOptions& options);
+  SimpleDevice(World& world, Binding& binding, const DeviceOptions& device, const EndpointOptions& options);
 
   Binding& binding() { return endpoint_.binding(); }
   Endpoint& endpoint() { return endpoint_; }
@@ -73,7 +71,7 @@ struct BridgeNode {
   std::unique_ptr<Bridge> bridge;
   std::vector<std::size_t> segments;  ///< by downstream port, from port 1 on
   std::vector<std::unique_ptr<BusOwner>> owners;
-  bool looked = false;                ///< at its buses, since the last enumeration began
+  bool looked = false;  ///< at its buses, since the last enumeration began
 };
 
 struct NetworkOptions {
@@ -86,7 +84,7 @@ struct NetworkOptions {
   std::uint16_t owner_bdf = 0x0000;
   DeviceOptions owner = {};
   BusOwnerOptions enumeration = {};
-  bool timing = true;               ///< of every medium that is added
+  bool timing = true;  ///< of every medium that is added
 };
 
 class Network {
@@ -101,11 +99,10 @@ class Network {
   std::size_t add_pcie(PcieOptions options = {});
   std::size_t add_serial(SerialOptions options = {});
 
-  SimpleDevice& add_endpoint(std::size_t segment, const PhysicalAddress& address,
-                             const DeviceOptions& device = {}, EndpointOptions options = {});
+  SimpleDevice& add_endpoint(std::size_t segment, const PhysicalAddress& address, const DeviceOptions& device = {},
+                             EndpointOptions options = {});
   /// A bridge on `segment`, without buses behind it.
-  BridgeNode& add_bridge(std::size_t segment, const PhysicalAddress& address,
-                         BridgeOptions options = {});
+  BridgeNode& add_bridge(std::size_t segment, const PhysicalAddress& address, BridgeOptions options = {});
   /// A bus behind a bridge; its number.
   std::size_t add_smbus_behind(BridgeNode& node, SmbusOptions options = {});
   std::size_t add_pcie_behind(BridgeNode& node, PcieOptions options = {});
@@ -142,7 +139,7 @@ class Network {
   NetworkOptions options_;
   std::vector<std::unique_ptr<Segment>> segments_;
   std::unique_ptr<Bridge> owner_;
-  std::vector<std::size_t> owned_;                  // segments, by the owner's port
+  std::vector<std::size_t> owned_;  // segments, by the owner's port
   std::vector<std::unique_ptr<BusOwner>> owners_;
   std::vector<std::unique_ptr<BridgeNode>> bridges_;
   std::vector<std::unique_ptr<SimpleDevice>> endpoints_;

@@ -7,11 +7,7 @@
 namespace fb::mctp {
 
 PciePort::PciePort(PcieFabric& fabric, std::string name, std::uint16_t bdf, bool root)
-    : fabric_(fabric),
-      name_(std::move(name)),
-      bdf_(bdf),
-      root_(root),
-      arrive_("pcie.arrive", *this) {
+    : fabric_(fabric), name_(std::move(name)), bdf_(bdf), root_(root), arrive_("pcie.arrive", *this) {
   facts_.binding = control::BindingId::pcie_vdm;
   facts_.medium = control::MediumId::pcie_3;
   facts_.unit_max = vdm::kUnitMax;
@@ -52,8 +48,7 @@ void PciePort::depart() {
 void PciePort::arrive() {
   std::uint32_t copies = 1;
   if (fabric_.filter_ != nullptr) {
-    FrameContext context{fabric_.medium_.name, name_, fabric_.ordinal_, fabric_.world_.now(), address(),
-                         frame_};
+    FrameContext context{fabric_.medium_.name, name_, fabric_.ordinal_, fabric_.world_.now(), address(), frame_};
     const FrameVerdict verdict = fabric_.filter_->on_frame(context);
     copies = verdict.drop || verdict.nack ? 0 : 1 + verdict.duplicates;
   }
@@ -71,8 +66,7 @@ bool PciePort::move_to(std::uint16_t bdf) {
   return true;
 }
 
-PcieFabric::PcieFabric(World& world, const PcieOptions& options)
-    : world_(world), options_(options), medium_{options.name, options.bus} {
+PcieFabric::PcieFabric(World& world, const PcieOptions& options) : world_(world), options_(options), medium_{options.name, options.bus} {
   BENCH_ASSERT(options.bytes_per_second > 0, "a link has a rate");
 }
 

@@ -14,16 +14,16 @@ namespace fb::mctp {
 
 struct PcieOptions {
   std::string name = "pcie";
-  std::uint32_t bus = 1;                          ///< number in the trace
+  std::uint32_t bus = 1;  ///< number in the trace
   bool timing = true;
-  Duration latency = Duration::ns(600);           ///< of a TLP's last byte
-  std::int64_t bytes_per_second = 900'000'000;    ///< of each port's link
+  Duration latency = Duration::ns(600);         ///< of a TLP's last byte
+  std::int64_t bytes_per_second = 900'000'000;  ///< of each port's link
 };
 
 struct PciePortCounters {
   std::uint64_t sent = 0;
   std::uint64_t received = 0;
-  std::uint64_t lost = 0;   ///< sent to nobody
+  std::uint64_t lost = 0;  ///< sent to nobody
   std::array<std::uint64_t, vdm::kFaults> faults{};
 };
 

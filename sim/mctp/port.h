@@ -42,21 +42,21 @@ struct Incoming {
 
 /// Why a packet was dropped before it could be a part of a message (DSP0236 8.8).
 enum class Drop : std::uint8_t {
-  unexpected_part,      ///< middle or end without a start
-  physical_layer,       ///< PEC, FCS, framing, lengths
-  unexpected_tag,       ///< an answer to nothing
+  unexpected_part,  ///< middle or end without a start
+  physical_layer,   ///< PEC, FCS, framing, lengths
+  unexpected_tag,   ///< an answer to nothing
   unknown_destination,
   no_route,
   header_version,
-  unit_unsupported,     ///< larger than we take, or a part that is not the last is below 64
+  unit_unsupported,  ///< larger than we take, or a part that is not the last is below 64
   message_type,
   too_short,
 };
 
 /// Why a message that had begun came to nothing (DSP0236 8.8).
 enum class Abandoned : std::uint8_t {
-  restarted,     ///< a new start with the same source and tag
-  timed_out,     ///< the next packet stayed away
+  restarted,  ///< a new start with the same source and tag
+  timed_out,  ///< the next packet stayed away
   out_of_sequence,
   unit_changed,  ///< a middle part of another size than the first
   too_long,      ///< more than its type allows

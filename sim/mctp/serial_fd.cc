@@ -26,16 +26,26 @@ Failure<Problem> problem(const std::string& path, std::string_view what, int err
 
 speed_t speed_of(unsigned baud) {
   switch (baud) {
-    case 9'600: return B9600;
-    case 19'200: return B19200;
-    case 38'400: return B38400;
-    case 57'600: return B57600;
-    case 115'200: return B115200;
-    case 230'400: return B230400;
-    case 460'800: return B460800;
-    case 921'600: return B921600;
-    case 1'000'000: return B1000000;
-    default: return B0;
+    case 9'600:
+      return B9600;
+    case 19'200:
+      return B19200;
+    case 38'400:
+      return B38400;
+    case 57'600:
+      return B57600;
+    case 115'200:
+      return B115200;
+    case 230'400:
+      return B230400;
+    case 460'800:
+      return B460800;
+    case 921'600:
+      return B921600;
+    case 1'000'000:
+      return B1000000;
+    default:
+      return B0;
   }
 }
 
@@ -74,8 +84,7 @@ Result<int> connect_socket(const std::string& path) {
 
 }  // namespace
 
-Result<std::unique_ptr<SerialFd>> SerialFd::open(World& world, const std::string& path,
-                                                 const SerialFdOptions& options) {
+Result<std::unique_ptr<SerialFd>> SerialFd::open(World& world, const std::string& path, const SerialFdOptions& options) {
   if (speed_of(options.baud) == B0) {
     return Failure{Problem{fmt::format("{}: {} baud is no rate that is known", path, options.baud)}};
   }
@@ -163,8 +172,7 @@ void SerialFd::flush() {
   while (written_ < out_.size()) {
     const std::size_t left = out_.size() - written_;
     // A socket whose other end has gone says so in the result, and not by a signal.
-    const ssize_t n = is_socket_ ? ::send(fd_, &out_[written_], left, MSG_NOSIGNAL)
-                                 : write(fd_, &out_[written_], left);
+    const ssize_t n = is_socket_ ? ::send(fd_, &out_[written_], left, MSG_NOSIGNAL) : write(fd_, &out_[written_], left);
     if (n > 0) {
       written_ += static_cast<std::size_t>(n);
       continue;

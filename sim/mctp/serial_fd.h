@@ -13,8 +13,8 @@ namespace fb::mctp {
 
 struct SerialFdOptions {
   std::string name = "serial";
-  std::uint32_t bus = 1;                 ///< number in the trace
-  unsigned baud = 115'200;               ///< of a real port; one of the usual rates
+  std::uint32_t bus = 1;    ///< number in the trace
+  unsigned baud = 115'200;  ///< of a real port; one of the usual rates
   /// Packets take the time of the rate, where no port sees to that.
   bool paced = false;
   std::size_t unit_max = kBaselineUnit;
@@ -25,11 +25,9 @@ class SerialFd final : public Binding, private FdHandler {
  public:
   /// A device, or a unix stream socket that somebody listens on. The Problem names the path. `world` is
   /// a real one.
-  static Result<std::unique_ptr<SerialFd>> open(World& world, const std::string& path,
-                                                const SerialFdOptions& options = {});
+  static Result<std::unique_ptr<SerialFd>> open(World& world, const std::string& path, const SerialFdOptions& options = {});
   /// A new pseudo-terminal; peer_path() is what others open.
-  static Result<std::unique_ptr<SerialFd>> open_pty(World& world,
-                                                    const SerialFdOptions& options = {});
+  static Result<std::unique_ptr<SerialFd>> open_pty(World& world, const SerialFdOptions& options = {});
   /// Takes over a descriptor, as one end of a socket pair.
   SerialFd(World& world, int fd, const SerialFdOptions& options = {});
   ~SerialFd() override;

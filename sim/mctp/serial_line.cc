@@ -78,8 +78,7 @@ void SerialEnd::receive(SerialEnd& sender, ByteView bytes) {
       });
 }
 
-SerialLine::SerialLine(World& world, const SerialOptions& options)
-    : world_(world), options_(options), medium_{options.name, options.bus} {
+SerialLine::SerialLine(World& world, const SerialOptions& options) : world_(world), options_(options), medium_{options.name, options.bus} {
   BENCH_ASSERT(options.baud > 0, "a line has a rate");
   BENCH_ASSERT(options.unit_max <= serial::kUnitMax, "the byte count is one byte");
   left_.reset(new SerialEnd(*this, options.name + ".left", options));

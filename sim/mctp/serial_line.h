@@ -15,8 +15,7 @@ namespace fb::mctp {
 /// The receiving half of a serial binding, simulated or real: bytes in, packets to a sink.
 class SerialReceiver {
  public:
-  explicit SerialReceiver(std::size_t unit_max = serial::kUnitMax,
-                          serial::Unescape unescape = serial::Unescape::strict)
+  explicit SerialReceiver(std::size_t unit_max = serial::kUnitMax, serial::Unescape unescape = serial::Unescape::strict)
       : deframer_(unit_max + kHeaderSize, unescape) {}
 
   struct Counters {
@@ -53,8 +52,8 @@ BindingFacts serial_facts(std::size_t unit_max);
 
 struct SerialOptions {
   std::string name = "serial";
-  std::uint32_t bus = 1;              ///< number in the trace
-  std::uint32_t baud = 115'200;       ///< ten bits a byte
+  std::uint32_t bus = 1;         ///< number in the trace
+  std::uint32_t baud = 115'200;  ///< ten bits a byte
   bool timing = true;
   std::size_t unit_max = kBaselineUnit;
   serial::Unescape unescape = serial::Unescape::strict;

@@ -122,9 +122,7 @@ Duration SmbusSegment::transfer_time(std::size_t bytes) const {
   return bits(bytes * 9 + 2) + options_.stretch_per_byte * static_cast<std::int64_t>(bytes);
 }
 
-void SmbusSegment::occupy(Duration span) {
-  occupied_until_ = std::max(occupied_until_, world_.now() + span);
-}
+void SmbusSegment::occupy(Duration span) { occupied_until_ = std::max(occupied_until_, world_.now() + span); }
 
 // The next transfer begins when the bus has been free for long enough; whoever wants it by then takes part
 // in the arbitration.
@@ -217,8 +215,7 @@ void SmbusSegment::finish() {
   if (outcome_ == Outcome::nack) {
     ++counters_.nacks;
     if (world_.trace().hears_wire()) {
-      trace_fault(world_, kTraceNack, master->name_,
-                  fmt::format("{:02x} did not acknowledge", on_the_bus_[0]), on_the_bus_);
+      trace_fault(world_, kTraceNack, master->name_, fmt::format("{:02x} did not acknowledge", on_the_bus_[0]), on_the_bus_);
     }
     retry(*master);
     return contend();
@@ -288,9 +285,7 @@ void SmbusSegment::receive(SmbusPort& master, ByteView frame) {
 }
 
 void SmbusSegment::retry(SmbusPort& master) {
-  const auto departs = [&](std::string_view point) {
-    return master.hooks_ != nullptr && master.hooks_->departs(point);
-  };
+  const auto departs = [&](std::string_view point) { return master.hooks_ != nullptr && master.hooks_->departs(point); };
   if (departs(departure::kSmbusWedged)) return;
   if (master.tries_ >= master.retries_ || !master.present_ || departs(departure::kSmbusRetry)) {
     ++master.counters_.given_up;

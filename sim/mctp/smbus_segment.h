@@ -18,22 +18,22 @@ namespace fb::mctp {
 
 struct SmbusOptions {
   std::string name = "smbus";
-  std::uint32_t bus = 1;              ///< number in the trace
-  std::uint32_t clock_hz = 100'000;   ///< 100,000, 400,000 or 1,000,000; I2C up to 3,400,000
+  std::uint32_t bus = 1;             ///< number in the trace
+  std::uint32_t clock_hz = 100'000;  ///< 100,000, 400,000 or 1,000,000; I2C up to 3,400,000
   /// Without it a transfer takes no time; the order of events stays.
   bool timing = true;
-  Duration stretch_per_byte{};        ///< by which receivers hold the clock
+  Duration stretch_per_byte{};  ///< by which receivers hold the clock
   /// A master that has sent waits until those who lost against it have had their turn.
   bool fair = true;
 };
 
 struct SmbusCounters {
-  std::uint64_t transfers = 0;           ///< begun, with those that were not acknowledged
+  std::uint64_t transfers = 0;  ///< begun, with those that were not acknowledged
   std::uint64_t delivered = 0;
   std::uint64_t nacks = 0;
-  std::uint64_t absent = 0;              ///< of these: nobody has the address
-  std::uint64_t arbitrations_lost = 0;   ///< by masters, summed
-  Duration busy{};                       ///< time that the bus was taken
+  std::uint64_t absent = 0;             ///< of these: nobody has the address
+  std::uint64_t arbitrations_lost = 0;  ///< by masters, summed
+  Duration busy{};                      ///< time that the bus was taken
 };
 
 struct SmbusPortCounters {
@@ -108,9 +108,7 @@ class SmbusSegment final : public SlaveBus {
 
   /// A device at an address (8-bit form) that is free and may be given away.
   std::unique_ptr<SmbusPort> attach(std::string name, std::uint8_t address);
-  bool is_free(std::uint8_t address) const {
-    return slaves_[address >> 1] == nullptr && plain_[address >> 1] == nullptr;
-  }
+  bool is_free(std::uint8_t address) const { return slaves_[address >> 1] == nullptr && plain_[address >> 1] == nullptr; }
   void set_slave(std::uint8_t address, SmbusSlave* slave) override;
 
   void set_filter(FrameFilter* filter) { filter_ = filter; }
@@ -146,12 +144,12 @@ class SmbusSegment final : public SlaveBus {
   MediumName medium_;
   std::array<SmbusPort*, 128> slaves_{};
   std::array<SmbusSlave*, 128> plain_{};
-  std::vector<SmbusPort*> waiting_;   // masters with a frame, in the order of asking
-  SmbusPort* current_ = nullptr;      // whose transfer is on the bus
+  std::vector<SmbusPort*> waiting_;  // masters with a frame, in the order of asking
+  SmbusPort* current_ = nullptr;     // whose transfer is on the bus
   Outcome outcome_ = Outcome::delivered;
   std::uint32_t copies_ = 1;
   Bytes on_the_bus_;
-  Instant free_at_;                   // when the bus has been free for long enough
+  Instant free_at_;  // when the bus has been free for long enough
   Instant occupied_until_;
   FrameFilter* filter_ = nullptr;
   std::uint64_t ordinal_ = 0;

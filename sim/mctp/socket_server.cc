@@ -27,13 +27,9 @@ SocketFrame answer(int error) {
   return frame;
 }
 
-std::uint8_t flags_of(Tag tag) {
-  return static_cast<std::uint8_t>(tag.value | (tag.owner ? kernel::kTagOwner : 0u));
-}
+std::uint8_t flags_of(Tag tag) { return static_cast<std::uint8_t>(tag.value | (tag.owner ? kernel::kTagOwner : 0u)); }
 
-ByteView bytes_of(const SocketFrame& frame) {
-  return {reinterpret_cast<const std::uint8_t*>(&frame), sizeof frame};
-}
+ByteView bytes_of(const SocketFrame& frame) { return {reinterpret_cast<const std::uint8_t*>(&frame), sizeof frame}; }
 
 }  // namespace
 
@@ -41,9 +37,7 @@ ByteView bytes_of(const SocketFrame& frame) {
 
 class SocketServer::Socket final : public FdHandler {
  public:
-  Socket(SocketServer& server, int fd) : server_(server), fd_(fd) {
-    server_.world_.real_loop()->watch(fd_, *this);
-  }
+  Socket(SocketServer& server, int fd) : server_(server), fd_(fd) { server_.world_.real_loop()->watch(fd_, *this); }
   ~Socket() {
     server_.world_.real_loop()->unwatch(fd_);
     ::close(fd_);
@@ -55,10 +49,8 @@ class SocketServer::Socket final : public FdHandler {
     std::uint32_t network = kernel::kNetworkAny;
     Eid eid = kernel::kAddressAny;
     std::uint8_t type = 0;
-    std::uint64_t order = 0;   ///< of the binds, from 1 on
-    bool operator==(const Place& other) const {
-      return network == other.network && eid == other.eid && type == other.type;
-    }
+    std::uint64_t order = 0;  ///< of the binds, from 1 on
+    bool operator==(const Place& other) const { return network == other.network && eid == other.eid && type == other.type; }
   };
   std::optional<Place> bound;
   std::optional<Place> peer;
@@ -127,8 +119,7 @@ std::uint64_t SocketServer::Socket::claim(KernelVersion version, std::uint32_t n
 
 bool SocketServer::Socket::deliver(const SocketFrame& frame, ByteView payload) {
   const ByteView head = bytes_of(frame);
-  iovec parts[2] = {{const_cast<std::uint8_t*>(head.data()), head.size()},
-                    {const_cast<std::uint8_t*>(payload.data()), payload.size()}};
+  iovec parts[2] = {{const_cast<std::uint8_t*>(head.data()), head.size()}, {const_cast<std::uint8_t*>(payload.data()), payload.size()}};
   msghdr message = {};
   message.msg_iov = parts;
   message.msg_iovlen = 2;
@@ -140,8 +131,7 @@ bool SocketServer::Socket::deliver(const SocketFrame& frame, ByteView payload) {
 /// The handler of one type on one network.
 class SocketServer::Listener final : public MessageHandler {
  public:
-  Listener(SocketServer& server, Network& network, MessageType type)
-      : server_(server), network_(network), type_(type) {
+  Listener(SocketServer& server, Network& network, MessageType type) : server_(server), network_(network), type_(type) {
     network_.port().set_handler(type_, this, kMessageMax);
   }
   ~Listener() { network_.port().set_handler(type_, nullptr, 0); }
@@ -155,8 +145,7 @@ class SocketServer::Listener final : public MessageHandler {
 
 // ---- the server ----
 
-Result<std::unique_ptr<SocketServer>> SocketServer::open(World& world, Bus& bus, const std::string& path,
-                                                         KernelVersion kernel) {
+Result<std::unique_ptr<SocketServer>> SocketServer::open(World& world, Bus& bus, const std::string& path, KernelVersion kernel) {
   BENCH_ASSERT(world.real_loop() != nullptr, "programs live in real time");
   const auto fd = listen_at(path, SOCK_SEQPACKET);
   if (!fd) return Failure{fd.error()};
@@ -164,12 +153,7 @@ Result<std::unique_ptr<SocketServer>> SocketServer::open(World& world, Bus& bus,
 }
 
 SocketServer::SocketServer(World& world, Bus& bus, std::string path, int fd, KernelVersion kernel)
-    : world_(world),
-      bus_(bus),
-      path_(std::move(path)),
-      fd_(fd),
-      kernel_(kernel),
-      buffer_(sizeof(SocketFrame) + kSocketPayloadMax) {
+    : world_(world), bus_(bus), path_(std::move(path)), fd_(fd), kernel_(kernel), buffer_(sizeof(SocketFrame) + kSocketPayloadMax) {
   // As Linux does: whatever an endpoint was told to send in one packet comes in.
   for (const auto& network : bus_.networks()) network->port().set_unit(network->port().unit_max());
   world_.real_loop()->watch(fd_, *this);
@@ -251,18 +235,27 @@ bool SocketServer::listen_for(Network& network, std::uint8_t type) {
 
 SocketFrame SocketServer::serve(Socket& socket, const SocketFrame& frame, ByteView payload) {
   switch (frame.call) {
-    case SocketCall::send: return send(socket, frame, payload);
-    case SocketCall::bind: return bind(socket, frame);
-    case SocketCall::connect: return connect(socket, frame);
-    case SocketCall::allocate_tag: return allocate(socket, frame);
-    case SocketCall::release_tag: return release(socket, frame);
-    case SocketCall::extended: socket.extended = frame.value != 0; return answer(0);
+    case SocketCall::send:
+      return send(socket, frame, payload);
+    case SocketCall::bind:
+      return bind(socket, frame);
+    case SocketCall::connect:
+      return connect(socket, frame);
+    case SocketCall::allocate_tag:
+      return allocate(socket, frame);
+    case SocketCall::release_tag:
+      return release(socket, frame);
+    case SocketCall::extended:
+      socket.extended = frame.value != 0;
+      return answer(0);
     case SocketCall::is_extended: {
       SocketFrame made = answer(0);
       made.value = socket.extended;
       return made;
     }
-    default: ++counters_.malformed; return answer(EINVAL);
+    default:
+      ++counters_.malformed;
+      return answer(EINVAL);
   }
 }
 
@@ -398,8 +391,7 @@ SocketFrame SocketServer::allocate(Socket& socket, const SocketFrame& frame) {
 SocketFrame SocketServer::release(Socket& socket, const SocketFrame& frame) {
   constexpr unsigned kFlags = kernel::kTagOwner | kernel::kTagPreallocated;
   if ((frame.tag & ~unsigned{kernel::kTagMask}) != kFlags) return answer(EINVAL);
-  const auto found =
-      tags_.find({frame.network, peer_of(frame), static_cast<std::uint8_t>(frame.tag & kernel::kTagMask)});
+  const auto found = tags_.find({frame.network, peer_of(frame), static_cast<std::uint8_t>(frame.tag & kernel::kTagMask)});
   if (found == tags_.end() || found->second.socket != &socket || !found->second.kept) return answer(EINVAL);
   end_tag(found);
   return answer(0);

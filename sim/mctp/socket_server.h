@@ -18,8 +18,8 @@ namespace fb::mctp {
 
 /// Which Linux the sockets are like.
 enum class KernelVersion : std::uint8_t {
-  v6_9,    ///< no connect(); of several sockets that are bound alike the latest has the messages
-  v6_17,   ///< a socket may be bound to a peer, and one alone to the same
+  v6_9,   ///< no connect(); of several sockets that are bound alike the latest has the messages
+  v6_17,  ///< a socket may be bound to a peer, and one alone to the same
 };
 
 struct SocketCounters {
@@ -63,9 +63,9 @@ class SocketServer final : private FdHandler {
   };
   struct TagUse {
     Socket* socket;
-    bool kept;       ///< allocated by the program, and released by it
+    bool kept;  ///< allocated by the program, and released by it
     Instant expires;
-    Port* port;      ///< where it was taken; null on a network that is not there
+    Port* port;  ///< where it was taken; null on a network that is not there
   };
   using Tags = std::map<TagKey, TagUse>;
   /// A port of ours as the kernel numbers interfaces, from 1 on.

@@ -26,9 +26,7 @@ class TagTable {
     return std::nullopt;
   }
   /// One bit a tag that take() could give.
-  std::uint8_t free(Eid peer) const {
-    return static_cast<std::uint8_t>(~(peer == kNullEid ? any() : taken_[peer] | taken_[kNullEid]));
-  }
+  std::uint8_t free(Eid peer) const { return static_cast<std::uint8_t>(~(peer == kNullEid ? any() : taken_[peer] | taken_[kNullEid])); }
   /// This one, which is free.
   void take(Eid peer, std::uint8_t value) {
     BENCH_ASSERT((free(peer) >> value & 1) != 0, "a tag that is free");
@@ -39,9 +37,7 @@ class TagTable {
     taken_[peer] = static_cast<std::uint8_t>(taken_[peer] & ~(1u << tag.value));
   }
   /// Whether an answer from `source` with this tag is awaited.
-  bool expects(Eid source, std::uint8_t value) const {
-    return ((taken_[source] | taken_[kNullEid]) >> value & 1) != 0;
-  }
+  bool expects(Eid source, std::uint8_t value) const { return ((taken_[source] | taken_[kNullEid]) >> value & 1) != 0; }
 
  private:
   std::uint8_t any() const {

@@ -13,17 +13,15 @@ namespace {
 
 constexpr std::size_t kFrameMax = 65'536;
 constexpr int kFramesPerTurn = 64;
-constexpr std::size_t kBacklogMax = 4096;             // frames that wait for the peer to read
-constexpr Duration kTryAgain = Duration::us(100);     // a full queue does not say when it has room
+constexpr std::size_t kBacklogMax = 4096;          // frames that wait for the peer to read
+constexpr Duration kTryAgain = Duration::us(100);  // a full queue does not say when it has room
 constexpr std::uint16_t kFirstFreePort = 49152;
 
 }  // namespace
 
 class L2Port final : public DatagramPort {
  public:
-  L2Port(L2Host& host, const Endpoint& local) : host_(host), local_(local) {
-    host_.ports_[local.port] = this;
-  }
+  L2Port(L2Host& host, const Endpoint& local) : host_(host), local_(local) { host_.ports_[local.port] = this; }
   ~L2Port() override {
     host_.ports_.erase(local_.port);
     host_.flush();  // a last word (a disconnect) still leaves
@@ -65,8 +63,7 @@ class L2Port final : public DatagramPort {
 
 Result<std::unique_ptr<L2Host>> L2Host::start(World& world, const L2Options& options) {
   BENCH_ASSERT(world.real_loop() != nullptr, "sockets need a world in real time");
-  auto socket = options.link.empty() ? L2Socket::on_unix_sockets(options.path, options.peer)
-                                     : L2Socket::on_interface(options.link);
+  auto socket = options.link.empty() ? L2Socket::on_unix_sockets(options.path, options.peer) : L2Socket::on_interface(options.link);
   if (!socket) return Failure{socket.error()};
   return std::unique_ptr<L2Host>(new L2Host(world, options, std::move(socket).value()));
 }
@@ -86,8 +83,7 @@ L2Host::~L2Host() { loop_.unwatch(socket_->fd()); }
 Result<std::unique_ptr<DatagramPort>> L2Host::open(const Endpoint& local) {
   Endpoint at = local;
   if (at.address != options_.address) {
-    return Failure{Problem{fmt::format("{}: this host has the address {}", to_string(at.address),
-                                       to_string(options_.address))}};
+    return Failure{Problem{fmt::format("{}: this host has the address {}", to_string(at.address), to_string(options_.address))}};
   }
   if (at.port == 0) {
     at.port = kFirstFreePort;
@@ -118,8 +114,7 @@ void L2Host::deliver(const L2Datagram& datagram) {
   if (found == ports_.end() || found->second->receiver() == nullptr) return;
   const std::uint16_t port = found->first;
   if (std::find(touched_.begin(), touched_.end(), port) == touched_.end()) touched_.push_back(port);
-  found->second->receiver()->on_datagram(
-      {datagram.source, datagram.destination, datagram.payload, datagram.ip});
+  found->second->receiver()->on_datagram({datagram.source, datagram.destination, datagram.payload, datagram.ip});
 }
 
 void L2Host::finish_batch() {
@@ -160,8 +155,8 @@ void L2Host::on_deadline() {
   flush();
 }
 
-void L2Host::trace(TraceKind kind, const Endpoint& source, const Endpoint& destination,
-                   ByteView bytes, const IpFacts& ip, std::string_view text) {
+void L2Host::trace(TraceKind kind, const Endpoint& source, const Endpoint& destination, ByteView bytes, const IpFacts& ip,
+                   std::string_view text) {
   Trace& out = world_.trace();
   if (!out.hears_wire()) return;
   TraceEvent event;

@@ -52,8 +52,7 @@ class L2Host final : public DatagramHost, private FdHandler {
   void flush();
   void on_deadline();
   void arm();
-  void trace(TraceKind kind, const Endpoint& source, const Endpoint& destination, ByteView bytes,
-             const IpFacts& ip, std::string_view text);
+  void trace(TraceKind kind, const Endpoint& source, const Endpoint& destination, ByteView bytes, const IpFacts& ip, std::string_view text);
 
   World& world_;
   RealLoop& loop_;

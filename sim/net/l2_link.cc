@@ -17,9 +17,9 @@ constexpr std::size_t kSolicitationSize = 24;  // without options
 constexpr MacAddress kBroadcast{0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
 
 constexpr Duration kAskAgain = Duration::ms(250);
-constexpr int kAsksMax = 12;                  // three seconds, as a guest may still be coming up
+constexpr int kAsksMax = 12;  // three seconds, as a guest may still be coming up
 constexpr std::size_t kNeighboursMax = 64;
-constexpr std::size_t kWaitingMax = 64;       // frames for one neighbour
+constexpr std::size_t kWaitingMax = 64;  // frames for one neighbour
 constexpr std::size_t kPoolMax = 1024;
 
 MacAddress mac_at(ByteView bytes, std::size_t offset) {
@@ -41,8 +41,7 @@ IpAddress v6_at(ByteView bytes, std::size_t offset) {
 void put(MutableBytes at, ByteView bytes) { std::copy(bytes.begin(), bytes.end(), at.begin()); }
 ByteView v4_bytes(const IpAddress& address) { return ByteView(address.bytes()).subspan(12); }
 
-std::uint32_t pseudo_sum(const IpAddress& from, const IpAddress& to, std::size_t length,
-                         std::uint8_t protocol) {
+std::uint32_t pseudo_sum(const IpAddress& from, const IpAddress& to, std::size_t length, std::uint8_t protocol) {
   // The mapped form of an IPv4 address adds ::ffff twice more than the four bytes do.
   const bool v4 = from.is_v4();
   std::uint32_t sum = static_cast<std::uint32_t>(length) + protocol;
@@ -125,10 +124,7 @@ std::optional<L2Datagram> L2Link::on_ipv4(Instant now, ByteView frame) {
   packet.source.address = v4_at(ip, 12);
   packet.destination.address = v4_at(ip, 16);
   packet.payload = ip.subspan(kIpv4, total - kIpv4);
-  packet.ip = {.id = load_be<std::uint16_t>(&ip[4]),
-               .dont_fragment = (fragment & 0x4000) != 0,
-               .tos = ip[1],
-               .ttl = ip[8]};
+  packet.ip = {.id = load_be<std::uint16_t>(&ip[4]), .dont_fragment = (fragment & 0x4000) != 0, .tos = ip[1], .ttl = ip[8]};
   if (packet.destination.address != address_) return ignored(), std::nullopt;
   learn(now, packet.source.address, mac_at(frame, 6));
   if (ip[9] == kIcmp4) return on_icmp4(frame, packet.payload), std::nullopt;
@@ -145,10 +141,7 @@ std::optional<L2Datagram> L2Link::on_ipv6(Instant now, ByteView frame) {
   packet.source.address = v6_at(ip, 8);
   packet.destination.address = v6_at(ip, 24);
   packet.payload = ip.subspan(kIpv6, length);
-  packet.ip = {.id = 0,
-               .dont_fragment = true,
-               .tos = static_cast<std::uint8_t>(load_be<std::uint16_t>(&ip[0]) >> 4 & 0xFF),
-               .ttl = ip[7]};
+  packet.ip = {.id = 0, .dont_fragment = true, .tos = static_cast<std::uint8_t>(load_be<std::uint16_t>(&ip[0]) >> 4 & 0xFF), .ttl = ip[7]};
   if (ip[6] == kIcmp6) return on_icmp6(now, frame, packet.payload, packet), std::nullopt;
   if (packet.destination.address != address_ || ip[6] != kUdpProtocol) {
     return ignored(), std::nullopt;
@@ -165,8 +158,7 @@ std::optional<L2Datagram> L2Link::on_udp(const L2Datagram& packet, bool checksum
   if (length < kUdp || length > udp.size()) return malformed(), std::nullopt;
   const bool summed = load_be<std::uint16_t>(&udp[6]) != 0;
   if (summed || checksum_needed) {
-    const std::uint32_t sum =
-        pseudo_sum(packet.source.address, packet.destination.address, length, kUdpProtocol);
+    const std::uint32_t sum = pseudo_sum(packet.source.address, packet.destination.address, length, kUdpProtocol);
     if (internet_checksum(internet_sum(udp.first(length), sum)) != 0) {
       return malformed(), std::nullopt;
     }
@@ -182,9 +174,8 @@ std::optional<L2Datagram> L2Link::on_udp(const L2Datagram& packet, bool checksum
 void L2Link::on_arp(Instant now, ByteView frame) {
   const ByteView arp = frame.subspan(kEthernet);
   if (arp.size() < kArp) return malformed();
-  const bool ethernet_ipv4 = load_be<std::uint16_t>(&arp[0]) == 1 &&
-                             load_be<std::uint16_t>(&arp[2]) == kTypeIpv4 && arp[4] == 6 &&
-                             arp[5] == 4;
+  const bool ethernet_ipv4 =
+      load_be<std::uint16_t>(&arp[0]) == 1 && load_be<std::uint16_t>(&arp[2]) == kTypeIpv4 && arp[4] == 6 && arp[5] == 4;
   if (!ethernet_ipv4 || !address_.is_v4()) return ignored();
   const auto operation = load_be<std::uint16_t>(&arp[6]);
   const MacAddress sender = mac_at(arp, 8);
@@ -306,8 +297,8 @@ void L2Link::put_ethernet(Bytes& frame, const MacAddress& to, std::uint16_t type
   store_be<std::uint16_t>(&frame[12], type);
 }
 
-void L2Link::put_ipv6(Bytes& frame, std::size_t payload, std::uint8_t next, std::uint8_t hops,
-                      const IpAddress& from, const IpAddress& to) const {
+void L2Link::put_ipv6(Bytes& frame, std::size_t payload, std::uint8_t next, std::uint8_t hops, const IpAddress& from,
+                      const IpAddress& to) const {
   const MutableBytes ip = MutableBytes(frame).subspan(kEthernet);
   ip[0] = 0x60;
   store_be<std::uint16_t>(&ip[4], static_cast<std::uint16_t>(payload));
@@ -387,9 +378,7 @@ void L2Link::learn(Instant, const IpAddress& address, const MacAddress& mac) {
   known.waiting.clear();
 }
 
-void L2Link::ask(const IpAddress& address) {
-  return address_.is_v4() ? ask_arp(address) : ask_neighbour(address);
-}
+void L2Link::ask(const IpAddress& address) { return address_.is_v4() ? ask_arp(address) : ask_neighbour(address); }
 
 void L2Link::ask_arp(const IpAddress& address) {
   Bytes frame = blank(kEthernet + kArp);

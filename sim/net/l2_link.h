@@ -34,10 +34,10 @@ struct L2Datagram {
 struct L2Counters {
   std::uint64_t frames_in = 0;
   std::uint64_t datagrams_in = 0;
-  std::uint64_t questions_in = 0;     ///< ARP requests, neighbour solicitations, pings; answered
-  std::uint64_t ignored = 0;          ///< for somebody else, or of a kind that is not ours
-  std::uint64_t malformed = 0;        ///< cut short, or a checksum or length that does not hold
-  std::uint64_t unresolved = 0;       ///< datagrams dropped because nobody said where the address is
+  std::uint64_t questions_in = 0;  ///< ARP requests, neighbour solicitations, pings; answered
+  std::uint64_t ignored = 0;       ///< for somebody else, or of a kind that is not ours
+  std::uint64_t malformed = 0;     ///< cut short, or a checksum or length that does not hold
+  std::uint64_t unresolved = 0;    ///< datagrams dropped because nobody said where the address is
 };
 
 class L2Link {
@@ -91,8 +91,7 @@ class L2Link {
   void drop_waiting(Neighbour& neighbour);
   Bytes blank(std::size_t size);
   void put_ethernet(Bytes& frame, const MacAddress& to, std::uint16_t type) const;
-  void put_ipv6(Bytes& frame, std::size_t payload, std::uint8_t next, std::uint8_t hops,
-                const IpAddress& from, const IpAddress& to) const;
+  void put_ipv6(Bytes& frame, std::size_t payload, std::uint8_t next, std::uint8_t hops, const IpAddress& from, const IpAddress& to) const;
   void malformed() { ++counters_.malformed; }
   void ignored() { ++counters_.ignored; }
 

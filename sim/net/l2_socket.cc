@@ -18,9 +18,7 @@ namespace {
 
 constexpr int kSocketBuffer = 8 << 20;
 
-Failure<Problem> wrong(const std::string& path, std::string_view why) {
-  return {Problem{fmt::format("unix socket {}: {}", path, why)}};
-}
+Failure<Problem> wrong(const std::string& path, std::string_view why) { return {Problem{fmt::format("unix socket {}: {}", path, why)}}; }
 
 Failure<Problem> wrong_interface(const std::string& name, std::string_view why) {
   return {Problem{fmt::format("interface {}: {}", name, why)}};

@@ -20,13 +20,13 @@ namespace fb::net {
 
 /// A packet that is about to enter one direction of a link.
 struct PacketContext {
-  std::string_view link;      ///< "host->target": sender's and receiver's names
-  std::size_t link_index = 0; ///< dense number of the direction, in the order of first creation
-  std::uint64_t ordinal = 0;  ///< counts this direction's packets from 0
+  std::string_view link;       ///< "host->target": sender's and receiver's names
+  std::size_t link_index = 0;  ///< dense number of the direction, in the order of first creation
+  std::uint64_t ordinal = 0;   ///< counts this direction's packets from 0
   Instant now;
   Endpoint source;
   Endpoint destination;
-  MutableBytes payload;       ///< may be changed in place; then say so in Verdict::corrupted
+  MutableBytes payload;  ///< may be changed in place; then say so in Verdict::corrupted
 };
 
 struct Verdict {
@@ -39,9 +39,7 @@ struct Verdict {
 
   static Verdict pass() { return {}; }
   static Verdict dropped() { return {.drop = true}; }
-  static Verdict duplicated(Duration after = {}) {
-    return {.duplicates = 1, .duplicate_delay = after};
-  }
+  static Verdict duplicated(Duration after = {}) { return {.duplicates = 1, .duplicate_delay = after}; }
   static Verdict delayed(Duration by) { return {.delay = by}; }
   static Verdict mutated() { return {.corrupted = true}; }
 };

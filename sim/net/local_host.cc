@@ -54,8 +54,7 @@ Result<LocalHost> parse_local_host(std::string_view text) {
   if (!digits.starts_with("mtu=")) return wrong(text, "behind the address stands mtu=N");
   digits.remove_prefix(4);
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), made.mtu);
-  if (error != std::errc() || end != digits.data() + digits.size() || made.mtu < kMtuMin ||
-      made.mtu > kMtuMax) {
+  if (error != std::errc() || end != digits.data() + digits.size() || made.mtu < kMtuMin || made.mtu > kMtuMax) {
     return wrong(text, "an MTU is a number from 1280 to 65000");
   }
   return made;
@@ -70,8 +69,7 @@ Result<std::unique_ptr<DatagramHost>> open_local_host(World& world, const LocalH
 
 Result<std::unique_ptr<StreamHost>> open_local_streams(World& world, const LocalHost& local) {
   if (!local.own_link()) return std::unique_ptr<StreamHost>(std::make_unique<RealHost>(world));
-  return wrong(local.path.empty() ? "packet:" + local.link : "l2:" + local.path,
-               "a raw Ethernet link has no TCP; use an IP address");
+  return wrong(local.path.empty() ? "packet:" + local.link : "l2:" + local.path, "a raw Ethernet link has no TCP; use an IP address");
 }
 
 }  // namespace fb::net

@@ -16,9 +16,7 @@ constexpr std::size_t kIpv4Overhead = 28;  // IP and UDP headers
 constexpr std::size_t kIpv6Overhead = 48;
 constexpr std::size_t kMtuMax = 65535;
 
-std::size_t overhead(const IpAddress& address) {
-  return address.is_v4() ? kIpv4Overhead : kIpv6Overhead;
-}
+std::size_t overhead(const IpAddress& address) { return address.is_v4() ? kIpv4Overhead : kIpv6Overhead; }
 
 }  // namespace
 
@@ -48,8 +46,7 @@ LinkCounters& LinkCounters::operator+=(const LinkCounters& other) {
 
 class SimPort final : public DatagramPort {
  public:
-  SimPort(SimHost& host, const Endpoint& local)
-      : host_(host), local_(local), overhead_(overhead(local.address)) {
+  SimPort(SimHost& host, const Endpoint& local) : host_(host), local_(local), overhead_(overhead(local.address)) {
     host_.ports_.emplace(local_, this);
   }
   ~SimPort() override {
@@ -132,8 +129,7 @@ std::uint16_t SimHost::free_port(const IpAddress& address) {
 
 Result<std::unique_ptr<DatagramPort>> SimHost::open(const Endpoint& local) {
   if (std::find(addresses_.begin(), addresses_.end(), local.address) == addresses_.end()) {
-    return Failure{Problem{
-        fmt::format("UDP {}: host {} does not have this address", to_string(local), name_)}};
+    return Failure{Problem{fmt::format("UDP {}: host {} does not have this address", to_string(local), name_)}};
   }
   Endpoint bound = local;
   if (bound.port == 0) bound.port = free_port(bound.address);
@@ -149,9 +145,7 @@ Result<std::unique_ptr<DatagramPort>> SimHost::open(const Endpoint& local) {
 // -------------------------------------------------------------------------------------- network
 
 SimNetwork::SimNetwork(World& world, const LinkOptions& defaults)
-    : world_(world),
-      defaults_(defaults),
-      streams_(std::make_unique<stream_detail::Streams>(*this)) {}
+    : world_(world), defaults_(defaults), streams_(std::make_unique<stream_detail::Streams>(*this)) {}
 
 SimNetwork::~SimNetwork() = default;
 
@@ -187,16 +181,13 @@ SimHost* SimNetwork::find_host(std::string_view name) {
   return nullptr;
 }
 
-network_detail::Link& SimNetwork::link_of(const SimHost& from, const SimHost& to) const {
-  return *links_[from.index_][to.index_];
-}
+network_detail::Link& SimNetwork::link_of(const SimHost& from, const SimHost& to) const { return *links_[from.index_][to.index_]; }
 
 void SimNetwork::apply(Link& link, const LinkOptions& options) {
   BENCH_ASSERT(options.mtu >= 1280 && options.mtu <= kMtuMax, "an IP MTU of 1280 to 65535 bytes");
   BENCH_ASSERT(options.bandwidth >= 0 && options.latency >= Duration{}, "links run forward");
   link.options = options;
-  link.queue_limit = options.bandwidth == 0 ? Duration{}
-                                            : wire_time(options.queue_bytes, options.bandwidth);
+  link.queue_limit = options.bandwidth == 0 ? Duration{} : wire_time(options.queue_bytes, options.bandwidth);
 }
 
 void SimNetwork::refresh_mtu(const SimHost& from) {
@@ -219,17 +210,11 @@ void SimNetwork::set_links(const SimHost& a, const SimHost& b, const LinkOptions
   set_link(b, a, options);
 }
 
-const LinkOptions& SimNetwork::link(const SimHost& from, const SimHost& to) const {
-  return link_of(from, to).options;
-}
+const LinkOptions& SimNetwork::link(const SimHost& from, const SimHost& to) const { return link_of(from, to).options; }
 
-void SimNetwork::set_filter(const SimHost& from, const SimHost& to, LinkFilter* filter) {
-  link_of(from, to).filter = filter;
-}
+void SimNetwork::set_filter(const SimHost& from, const SimHost& to, LinkFilter* filter) { link_of(from, to).filter = filter; }
 
-const LinkCounters& SimNetwork::counters(const SimHost& from, const SimHost& to) const {
-  return link_of(from, to).counters;
-}
+const LinkCounters& SimNetwork::counters(const SimHost& from, const SimHost& to) const { return link_of(from, to).counters; }
 
 LinkCounters SimNetwork::counters() const {
   LinkCounters sum;
@@ -259,8 +244,7 @@ network_detail::Link* SimNetwork::route(const SimHost& from, const IpAddress& to
   return &link_of(from, *found->second);
 }
 
-void SimNetwork::trace(Packet& packet, const SimHost& from, TraceKind kind,
-                       std::string_view text, ByteView as_sent) {
+void SimNetwork::trace(Packet& packet, const SimHost& from, TraceKind kind, std::string_view text, ByteView as_sent) {
   if (!world_.trace().hears_wire()) return;
   TraceEvent event;
   event.kind = kind;
@@ -292,10 +276,8 @@ void SimNetwork::send(Link* link, Packet& packet, const SimHost& from) {
   const Verdict verdict = judge(*link, packet);
   // The tail holds the integrity check of the whole packet, so that these words stand for all of it.
   const MutableBytes bytes = packet.payload();
-  const std::uint64_t tail =
-      bytes.size() >= 8 ? load_le<std::uint64_t>(bytes.data() + bytes.size() - 8) : 0;
-  world_.loop().fold(tail ^ (static_cast<std::uint64_t>(packet.size) << 32) ^
-                     (static_cast<std::uint64_t>(packet.source.port) << 16) ^
+  const std::uint64_t tail = bytes.size() >= 8 ? load_le<std::uint64_t>(bytes.data() + bytes.size() - 8) : 0;
+  world_.loop().fold(tail ^ (static_cast<std::uint64_t>(packet.size) << 32) ^ (static_cast<std::uint64_t>(packet.source.port) << 16) ^
                      packet.destination.port);
   const bool damaged = verdict.corrupted || verdict.cut > 0;
   const ByteView as_sent = damaged ? ByteView{as_sent_} : ByteView{};
@@ -309,9 +291,7 @@ void SimNetwork::send(Link* link, Packet& packet, const SimHost& from) {
   packet.size -= std::min(packet.size, verdict.cut);
   if (damaged) ++link->counters.corrupted;
   if (late) ++link->counters.delayed;
-  const bool sent = put_on_wire(
-      packet, from, verdict.delay,
-      damaged ? "corrupted by filter" : (late ? "delayed by filter" : ""), as_sent);
+  const bool sent = put_on_wire(packet, from, verdict.delay, damaged ? "corrupted by filter" : (late ? "delayed by filter" : ""), as_sent);
   for (std::uint32_t i = 0; i < verdict.duplicates; ++i) {
     Packet& copy = acquire();
     copy.reserve(from.mtu_);
@@ -333,18 +313,15 @@ Verdict SimNetwork::judge(Link& link, Packet& packet) {
   const std::uint64_t ordinal = link.ordinal++;
   LinkFilter* const filter = link.filter != nullptr ? link.filter : filter_;
   if (filter == nullptr) return Verdict::pass();
-  PacketContext context{link.name,     link.index,         ordinal,         world_.now(),
-                        packet.source, packet.destination, packet.payload()};
+  PacketContext context{link.name, link.index, ordinal, world_.now(), packet.source, packet.destination, packet.payload()};
   return filter->on_packet(context);
 }
 
-bool SimNetwork::put_on_wire(Packet& packet, const SimHost& from, Duration delay,
-                             std::string_view text, ByteView as_sent) {
+bool SimNetwork::put_on_wire(Packet& packet, const SimHost& from, Duration delay, std::string_view text, ByteView as_sent) {
   Link& link = *packet.link;
   Instant sent = world_.now();
   if (link.options.bandwidth != 0) {
-    const Duration wire =
-        wire_time(packet.size + overhead(packet.source.address), link.options.bandwidth);
+    const Duration wire = wire_time(packet.size + overhead(packet.source.address), link.options.bandwidth);
     const Instant start = std::max(sent, link.wire_free);
     // An idle wire takes any packet; a busy one what its queue has room for.
     if (start > sent && start - sent + wire > link.queue_limit) {

@@ -109,10 +109,8 @@ class SimHost final : public DatagramHost, public StreamHost {
   /// Port 0 takes the next free one from 49152 on. Fails when the port is taken or the address is
   /// not the host's.
   Result<std::unique_ptr<DatagramPort>> open(const Endpoint& local) override;
-  Result<std::unique_ptr<Stream>> connect(const Endpoint& local, const Endpoint& to,
-                                          StreamHandler& handler) override;
-  Result<std::unique_ptr<StreamListener>> listen(const Endpoint& local,
-                                                 StreamAcceptor& acceptor) override;
+  Result<std::unique_ptr<Stream>> connect(const Endpoint& local, const Endpoint& to, StreamHandler& handler) override;
+  Result<std::unique_ptr<StreamListener>> listen(const Endpoint& local, StreamAcceptor& acceptor) override;
   /// For connections that begin from now on.
   void set_stream_options(const StreamOptions& options) { stream_options_ = options; }
   const StreamCounters& stream_counters() const { return stream_counters_; }
@@ -130,8 +128,7 @@ class SimHost final : public DatagramHost, public StreamHost {
   friend class stream_detail::End;
   friend class stream_detail::Listener;
   friend class stream_detail::Streams;
-  SimHost(SimNetwork& network, std::string name, std::size_t index)
-      : network_(network), name_(std::move(name)), index_(index) {}
+  SimHost(SimNetwork& network, std::string name, std::size_t index) : network_(network), name_(std::move(name)), index_(index) {}
   SimPort* find_port(const Endpoint& local);
   std::uint16_t free_port(const IpAddress& address);
   Result<Endpoint> free_stream_port(const Endpoint& local);

@@ -32,8 +32,7 @@ using stream_detail::Listener;
 
 Result<Endpoint> SimHost::free_stream_port(const Endpoint& local) {
   if (std::find(addresses_.begin(), addresses_.end(), local.address) == addresses_.end()) {
-    return Failure{Problem{
-        fmt::format("TCP {}: host {} does not have this address", to_string(local), name_)}};
+    return Failure{Problem{fmt::format("TCP {}: host {} does not have this address", to_string(local), name_)}};
   }
   if (local.port != 0) {
     if (!stream_ports_.contains(local)) return local;
@@ -48,11 +47,9 @@ Result<Endpoint> SimHost::free_stream_port(const Endpoint& local) {
   return Failure{Problem{fmt::format("TCP {}: no free port", to_string(local))}};
 }
 
-Result<std::unique_ptr<Stream>> SimHost::connect(const Endpoint& local, const Endpoint& to,
-                                                 StreamHandler& handler) {
+Result<std::unique_ptr<Stream>> SimHost::connect(const Endpoint& local, const Endpoint& to, StreamHandler& handler) {
   if (local.address.is_v4() != to.address.is_v4() || to.port == 0) {
-    return Failure{Problem{
-        fmt::format("TCP {}: cannot connect to {}", to_string(local), to_string(to))}};
+    return Failure{Problem{fmt::format("TCP {}: cannot connect to {}", to_string(local), to_string(to))}};
   }
   auto port = free_stream_port(local);
   if (!port) return Failure{port.error()};
@@ -66,8 +63,7 @@ Result<std::unique_ptr<Stream>> SimHost::connect(const Endpoint& local, const En
   return std::unique_ptr<Stream>(std::move(handle));
 }
 
-Result<std::unique_ptr<StreamListener>> SimHost::listen(const Endpoint& local,
-                                                        StreamAcceptor& acceptor) {
+Result<std::unique_ptr<StreamListener>> SimHost::listen(const Endpoint& local, StreamAcceptor& acceptor) {
   auto port = free_stream_port(local);
   if (!port) return Failure{port.error()};
   return std::unique_ptr<StreamListener>(std::make_unique<Listener>(*this, *port, acceptor));
@@ -90,8 +86,7 @@ std::size_t SimNetwork::connections() const { return streams_->connections(); }
 
 namespace fb::net::stream_detail {
 
-Listener::Listener(SimHost& host, const Endpoint& local, StreamAcceptor& acceptor)
-    : host_(host), local_(local), acceptor_(acceptor) {
+Listener::Listener(SimHost& host, const Endpoint& local, StreamAcceptor& acceptor) : host_(host), local_(local), acceptor_(acceptor) {
   host_.stream_ports_.emplace(local_, this);
 }
 
@@ -105,8 +100,7 @@ void Ring::grow(std::uint64_t begin, std::uint64_t end, std::size_t needed) {
   for (std::uint64_t at = begin; at < end;) {
     const std::size_t from = static_cast<std::size_t>(at) & (capacity_ - 1);
     const std::size_t to = static_cast<std::size_t>(at) & (capacity - 1);
-    const std::size_t run = std::min({capacity_ - from, capacity - to,
-                                      static_cast<std::size_t>(end - at)});
+    const std::size_t run = std::min({capacity_ - from, capacity - to, static_cast<std::size_t>(end - at)});
     std::copy_n(bytes_.get() + from, run, bytes.get() + to);
     at += run;
   }
@@ -166,9 +160,7 @@ void Streams::release(Segment& segment) {
   first_free_ = &segment;
 }
 
-std::uint32_t Streams::next_isn() {
-  return static_cast<std::uint32_t>(mix64(world().seed() ^ mix64(++isn_count_)) >> 32);
-}
+std::uint32_t Streams::next_isn() { return static_cast<std::uint32_t>(mix64(world().seed() ^ mix64(++isn_count_)) >> 32); }
 
 void Streams::consider(Connection& connection) {
   if (connection.dead || connection.on_their_way > 0) return;

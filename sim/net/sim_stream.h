@@ -27,14 +27,14 @@ struct StreamOptions {
 struct StreamCounters {
   std::uint64_t connections = 0;  ///< begun by connect()
   std::uint64_t accepted = 0;
-  std::uint64_t refused = 0;      ///< connections that nobody listened for, at the side that asked
+  std::uint64_t refused = 0;  ///< connections that nobody listened for, at the side that asked
   std::uint64_t unreachable = 0;
-  std::uint64_t segments = 0;     ///< sent, with data
-  std::uint64_t bytes = 0;        ///< in them
-  std::uint64_t acks = 0;         ///< sent, without data
-  std::uint64_t resets = 0;       ///< sent
-  std::uint64_t lost = 0;         ///< lost by a filter and sent again
-  std::uint64_t delayed = 0;      ///< late or held back by a filter
+  std::uint64_t segments = 0;  ///< sent, with data
+  std::uint64_t bytes = 0;     ///< in them
+  std::uint64_t acks = 0;      ///< sent, without data
+  std::uint64_t resets = 0;    ///< sent
+  std::uint64_t lost = 0;      ///< lost by a filter and sent again
+  std::uint64_t delayed = 0;   ///< late or held back by a filter
 
   StreamCounters& operator+=(const StreamCounters& other);
 };

@@ -17,17 +17,14 @@ constexpr std::size_t kWindowField = 0xFFFF;
 constexpr std::uint32_t kBackoffMax = 6;
 constexpr std::uint32_t kRetransmissionsMax = 15;
 
-std::size_t headers(const Endpoint& end) {
-  return end.address.is_v4() ? kIpv4Headers : kIpv6Headers;
-}
+std::size_t headers(const Endpoint& end) { return end.address.is_v4() ? kIpv4Headers : kIpv6Headers; }
 
 }  // namespace
 
 End::End(Streams& streams, Connection& connection, End& peer, Lane& out, Lane& in)
     : streams_(streams), connection_(connection), peer_(peer), out_(out), in_(in) {}
 
-void End::open(SimHost& host, network_detail::Link* link, const Endpoint& local,
-               const Endpoint& remote, std::uint32_t isn) {
+void End::open(SimHost& host, network_detail::Link* link, const Endpoint& local, const Endpoint& remote, std::uint32_t isn) {
   host_ = &host;
   link_ = link;
   local_ = local;
@@ -77,8 +74,7 @@ std::size_t End::receive(std::span<const MutableBytes> into) {
   std::size_t total = 0;
   bool all = true;
   for (const MutableBytes part : into) {
-    const std::size_t size =
-        std::min(part.size(), static_cast<std::size_t>(in_.delivered - in_.read));
+    const std::size_t size = std::min(part.size(), static_cast<std::size_t>(in_.delivered - in_.read));
     if (size > 0) in_.ring.copy(in_.read, part.first(size));
     in_.read += size;
     total += size;
@@ -187,7 +183,8 @@ void End::arrive(const Segment& segment) {
     case State::syn_received:
       if (!accept()) return;
       break;
-    case State::open: break;
+    case State::open:
+      break;
   }
   on_ack(segment);
   if (segment.size > 0 && state_ == State::open) on_data(segment);
@@ -248,8 +245,7 @@ void End::on_data(const Segment& segment) {
   BENCH_ASSERT(segment.offset == in_.delivered, "segments arrive in order");
   in_.delivered += segment.size;
   unacknowledged_ += segment.size;
-  const std::size_t enough =
-      std::min(options_.receive_window / 4, peer_.options_.send_buffer / 2);
+  const std::size_t enough = std::min(options_.receive_window / 4, peer_.options_.send_buffer / 2);
   if (unacknowledged_ >= enough) {
     acknowledge();
   } else if (!ack_timer_.scheduled()) {
@@ -278,8 +274,7 @@ void End::transmit() {
   if (state_ != State::open || retransmit_.scheduled()) return;
   SegmentVerdict verdict;
   while (out_.sent < out_.taken && out_.sent < out_.edge) {
-    std::size_t size = std::min({mss_, static_cast<std::size_t>(out_.taken - out_.sent),
-                                 static_cast<std::size_t>(out_.edge - out_.sent)});
+    std::size_t size = std::min({mss_, static_cast<std::size_t>(out_.taken - out_.sent), static_cast<std::size_t>(out_.edge - out_.sent)});
     if (!judged(tcp_flag::ack, size, verdict)) return;
     if (verdict.size > 0) size = std::min(size, verdict.size);
     if (verdict.lost == kVanishes) return vanished(size);
@@ -318,11 +313,9 @@ bool End::judged(std::uint8_t flags, std::size_t size, SegmentVerdict& verdict) 
   verdict = {};
   if (link_ == nullptr) return true;
   const std::uint64_t ordinal = link_->stream_ordinal++;
-  StreamFilter* const filter = link_->stream_filter != nullptr ? link_->stream_filter
-                                                               : host_->network_.stream_filter_;
+  StreamFilter* const filter = link_->stream_filter != nullptr ? link_->stream_filter : host_->network_.stream_filter_;
   if (filter == nullptr) return true;
-  verdict = filter->on_segment({link_->name, link_->index, ordinal, streams_.world().now(), local_,
-                                remote_, flags, out_.sent, size});
+  verdict = filter->on_segment({link_->name, link_->index, ordinal, streams_.world().now(), local_, remote_, flags, out_.sent, size});
   if (verdict.reset) {
     break_connection();
     return false;
@@ -333,8 +326,7 @@ bool End::judged(std::uint8_t flags, std::size_t size, SegmentVerdict& verdict) 
   return true;
 }
 
-void End::post(std::uint8_t flags, std::uint64_t offset, std::size_t size,
-               const SegmentVerdict& verdict) {
+void End::post(std::uint8_t flags, std::uint64_t offset, std::size_t size, const SegmentVerdict& verdict) {
   World& world = streams_.world();
   Segment& segment = streams_.acquire();
   segment.to = &peer_;
@@ -354,8 +346,7 @@ void End::post(std::uint8_t flags, std::uint64_t offset, std::size_t size,
   const Instant now = world.now();
   Instant sent = now;
   if (link_->options.bandwidth != 0) {
-    sent = std::max(now, link_->wire_free) +
-           network_detail::wire_time(size + headers(local_), link_->options.bandwidth);
+    sent = std::max(now, link_->wire_free) + network_detail::wire_time(size + headers(local_), link_->options.bandwidth);
     link_->wire_free = sent;
   }
   if (verdict.hold > Duration{}) {
@@ -363,12 +354,9 @@ void End::post(std::uint8_t flags, std::uint64_t offset, std::size_t size,
   }
   const std::uint32_t times = std::min(verdict.lost, kBackoffMax);
   const Duration again = options_.retransmission * ((std::int64_t{1} << times) - 1);
-  out_.clock = segment.arrival =
-      std::max(out_.clock, std::max(sent, link_->stream_hold) + link_->options.latency +
-                               verdict.delay + again);
+  out_.clock = segment.arrival = std::max(out_.clock, std::max(sent, link_->stream_hold) + link_->options.latency + verdict.delay + again);
   ++connection_.on_their_way;
-  world.loop().fold((static_cast<std::uint64_t>(size) << 32) ^ offset ^
-                    (static_cast<std::uint64_t>(flags) << 56) ^
+  world.loop().fold((static_cast<std::uint64_t>(size) << 32) ^ offset ^ (static_cast<std::uint64_t>(flags) << 56) ^
                     (static_cast<std::uint64_t>(local_.port) << 16) ^ remote_.port);
   if (size > 0) {
     Bytes& room = streams_.gather_room();
@@ -404,8 +392,7 @@ void End::ack_due() {
 // Tells a sender that may be waiting of the room that receive() has made, in steps worth a segment.
 void End::update_window() {
   const std::size_t window = options_.receive_window;
-  const std::uint64_t step =
-      std::max<std::size_t>(std::min(std::max(2 * mss_, window / 4), window / 2), 1);
+  const std::uint64_t step = std::max<std::size_t>(std::min(std::max(2 * mss_, window / 4), window / 2), 1);
   if (in_.fin_delivered || in_.read + window < in_.advertised + step) return;
   acknowledge();
 }
@@ -485,9 +472,7 @@ void End::let_go() {
 
 void End::connect_due() {
   ++host_->stream_counters_.unreachable;
-  over(StreamEnd::Kind::unreachable,
-       fmt::format("no answer from {} within {}", to_string(remote_),
-                   to_string(options_.connect_timeout)));
+  over(StreamEnd::Kind::unreachable, fmt::format("no answer from {} within {}", to_string(remote_), to_string(options_.connect_timeout)));
 }
 
 void End::raise(std::uint8_t what) {
@@ -528,8 +513,7 @@ TcpFacts End::facts(const Segment& segment) const {
     facts.ack = static_cast<std::uint32_t>(peer_.isn_ + 1 + segment.ack);
   }
   const std::uint64_t window = segment.edge - std::min(segment.edge, in_.delivered);
-  facts.window = static_cast<std::uint16_t>(
-      std::min<std::uint64_t>(syn ? window : window >> window_shift_, kWindowField));
+  facts.window = static_cast<std::uint16_t>(std::min<std::uint64_t>(syn ? window : window >> window_shift_, kWindowField));
   if (syn) {
     facts.mss = static_cast<std::uint16_t>(mss_);
     facts.window_shift = window_shift_;

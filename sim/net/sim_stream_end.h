@@ -77,8 +77,7 @@ class End {
  public:
   End(Streams& streams, Connection& connection, End& peer, Lane& out, Lane& in);
 
-  void open(SimHost& host, network_detail::Link* link, const Endpoint& local,
-            const Endpoint& remote, std::uint32_t isn);
+  void open(SimHost& host, network_detail::Link* link, const Endpoint& local, const Endpoint& remote, std::uint32_t isn);
   void begin_connect(Handle& handle, StreamHandler& handler);
   void arrive(const Segment& segment);
   void send_again(Segment& segment);
@@ -110,8 +109,7 @@ class End {
   void on_fin();
   void transmit();
   bool judged(std::uint8_t flags, std::size_t size, SegmentVerdict& verdict);
-  void post(std::uint8_t flags, std::uint64_t offset, std::size_t size,
-            const SegmentVerdict& verdict = {});
+  void post(std::uint8_t flags, std::uint64_t offset, std::size_t size, const SegmentVerdict& verdict = {});
   void acknowledge();
   void update_window();
   void send_reset();
@@ -147,7 +145,7 @@ class End {
   StreamHandler* handler_ = nullptr;
   StreamEnd why_;
   std::uint8_t raised_ = 0;
-  bool armed_ = true;          // receive() has come up short since the last on_readable()
+  bool armed_ = true;  // receive() has come up short since the last on_readable()
   bool end_signalled_ = false;
   bool end_told_ = false;
   bool wants_writable_ = false;
@@ -166,8 +164,7 @@ class End {
 };
 
 struct Connection {
-  explicit Connection(Streams& streams)
-      : client(streams, *this, server, up, down), server(streams, *this, client, down, up) {}
+  explicit Connection(Streams& streams) : client(streams, *this, server, up, down), server(streams, *this, client, down, up) {}
   Lane up, down;
   End client, server;
   std::size_t on_their_way = 0;  // segments
@@ -183,13 +180,9 @@ class Handle final : public Stream {
   void set_handler(StreamHandler* handler) override {
     if (end_ != nullptr) end_->set_handler(handler);
   }
-  std::size_t receive(std::span<const MutableBytes> into) override {
-    return end_ != nullptr ? end_->receive(into) : 0;
-  }
+  std::size_t receive(std::span<const MutableBytes> into) override { return end_ != nullptr ? end_->receive(into) : 0; }
   bool finished() const override { return end_ != nullptr && end_->finished(); }
-  std::size_t send(std::span<const ByteView> parts) override {
-    return end_ != nullptr ? end_->send(parts) : 0;
-  }
+  std::size_t send(std::span<const ByteView> parts) override { return end_ != nullptr ? end_->send(parts) : 0; }
   void request_flush() override {
     if (end_ != nullptr) end_->request_flush();
   }

@@ -105,11 +105,9 @@ class StreamHost {
   virtual ~StreamHost() = default;
   /// Begins to connect from `local`; port 0 takes a free one. The handler hears on_connected() or
   /// on_end(), never from inside this call. Fails when `local` is not ours or its port is taken.
-  virtual Result<std::unique_ptr<Stream>> connect(const Endpoint& local, const Endpoint& to,
-                                                  StreamHandler& handler) = 0;
+  virtual Result<std::unique_ptr<Stream>> connect(const Endpoint& local, const Endpoint& to, StreamHandler& handler) = 0;
   /// Port 0 takes a free one. Fails when the port is taken or the address is not ours.
-  virtual Result<std::unique_ptr<StreamListener>> listen(const Endpoint& local,
-                                                         StreamAcceptor& acceptor) = 0;
+  virtual Result<std::unique_ptr<StreamListener>> listen(const Endpoint& local, StreamAcceptor& acceptor) = 0;
 };
 
 }  // namespace fb::net

@@ -24,9 +24,9 @@ struct SegmentContext {
   Instant now;
   Endpoint source;
   Endpoint destination;
-  std::uint8_t flags = 0;      ///< TcpFlag bits
-  std::uint64_t offset = 0;    ///< of its first byte in the stream
-  std::size_t size = 0;        ///< bytes that would leave in it; 0 for SYN and FIN
+  std::uint8_t flags = 0;    ///< TcpFlag bits
+  std::uint64_t offset = 0;  ///< of its first byte in the stream
+  std::size_t size = 0;      ///< bytes that would leave in it; 0 for SYN and FIN
 };
 
 struct SegmentVerdict {
@@ -46,7 +46,7 @@ class StreamFilter {
 };
 
 struct RandomSegmentationOptions {
-  Ratio split{1, 2};       ///< the segment is cut somewhere; short pieces are as likely as long ones
+  Ratio split{1, 2};  ///< the segment is cut somewhere; short pieces are as likely as long ones
   Ratio delay{0, 1};
   Ratio lose{0, 1};
   Duration max_delay = Duration::us(200);  ///< a delay is uniform in (0, max_delay]
@@ -55,8 +55,7 @@ struct RandomSegmentationOptions {
 /// Cuts streams at any byte, down to pieces of one. Every direction has a random stream of its own.
 class RandomSegmentation final : public StreamFilter {
  public:
-  RandomSegmentation(World& world, const RandomSegmentationOptions& options)
-      : world_(world), options_(options) {}
+  RandomSegmentation(World& world, const RandomSegmentationOptions& options) : world_(world), options_(options) {}
   SegmentVerdict on_segment(const SegmentContext& segment) override;
 
  private:

@@ -26,13 +26,9 @@ constexpr int kBacklog = 4096;           // the kernel cuts it to its own limit
 constexpr int kAcceptsMax = 64;          // a turn
 constexpr Duration kAcceptPause = Duration::ms(20);
 
-void set_option(int fd, int level, int name, int value) {
-  setsockopt(fd, level, name, &value, sizeof value);
-}
+void set_option(int fd, int level, int name, int value) { setsockopt(fd, level, name, &value, sizeof value); }
 
-bool is_any(const IpAddress& address) {
-  return address == IpAddress{} || address == IpAddress::v4(0, 0, 0, 0);
-}
+bool is_any(const IpAddress& address) { return address == IpAddress{} || address == IpAddress::v4(0, 0, 0, 0); }
 
 Failure<Problem> problem(const Endpoint& local, int error) {
   const char* hint = error == EADDRNOTAVAIL ? " (no interface of this machine has it)" : "";
@@ -41,13 +37,16 @@ Failure<Problem> problem(const Endpoint& local, int error) {
 
 StreamEnd::Kind kind_of(int error) {
   switch (error) {
-    case ECONNREFUSED: return StreamEnd::Kind::refused;
+    case ECONNREFUSED:
+      return StreamEnd::Kind::refused;
     case ETIMEDOUT:
     case EHOSTUNREACH:
     case ENETUNREACH:
     case EHOSTDOWN:
-    case ENETDOWN: return StreamEnd::Kind::unreachable;
-    default: return StreamEnd::Kind::reset;
+    case ENETDOWN:
+      return StreamEnd::Kind::unreachable;
+    default:
+      return StreamEnd::Kind::reset;
   }
 }
 
@@ -83,8 +82,7 @@ struct Pieces {
 
 }  // namespace
 
-TcpStream::TcpStream(RealHost& host, int fd, State state, const Endpoint& local,
-                     const Endpoint& peer)
+TcpStream::TcpStream(RealHost& host, int fd, State state, const Endpoint& local, const Endpoint& peer)
     : host_(host),
       loop_(*host.world_.real_loop()),
       fd_(fd),
@@ -157,8 +155,8 @@ void TcpStream::check_connected() {
 }
 
 void TcpStream::connect_due() {
-  fail(StreamEnd::Kind::unreachable, fmt::format("no answer from {} within {}", to_string(peer_),
-                                                 to_string(host_.options_.connect_timeout)));
+  fail(StreamEnd::Kind::unreachable,
+       fmt::format("no answer from {} within {}", to_string(peer_), to_string(host_.options_.connect_timeout)));
 }
 
 // ----------------------------------------------------------------------------------------- the end
@@ -177,9 +175,7 @@ void TcpStream::fail(StreamEnd::Kind kind, std::string text) {
     trace_.reset(false);
   }
   RealStreamCounters& counters = host_.stream_counters_;
-  ++(kind == StreamEnd::Kind::refused       ? counters.refused
-     : kind == StreamEnd::Kind::unreachable ? counters.unreachable
-                                            : counters.resets);
+  ++(kind == StreamEnd::Kind::refused ? counters.refused : kind == StreamEnd::Kind::unreachable ? counters.unreachable : counters.resets);
   why_ = {kind, std::move(text)};
   state_ = State::ending;
   loop_.cancel(connect_timer_);
@@ -329,8 +325,7 @@ std::size_t TcpStream::send(std::span<const ByteView> parts) {
     ++host_.stream_counters_.send_calls;
     ssize_t sent = 0;
     if (pieces.count == 1) {
-      sent = ::send(fd_, pieces.list[0].iov_base, pieces.list[0].iov_len,
-                    MSG_DONTWAIT | MSG_NOSIGNAL);
+      sent = ::send(fd_, pieces.list[0].iov_base, pieces.list[0].iov_len, MSG_DONTWAIT | MSG_NOSIGNAL);
     } else {
       msghdr message = {};
       message.msg_iov = const_cast<iovec*>(pieces.list.data());
@@ -414,20 +409,17 @@ void TcpListener::on_readable() {
     set_stream_options(fd, host_.options_);
     ++host_.stream_counters_.accepted;
     const Endpoint local = local_of(fd, local_);
-    acceptor_.on_stream(std::make_unique<TcpStream>(host_, fd, TcpStream::State::open, local,
-                                                    address.endpoint().value_or(Endpoint{})));
+    acceptor_.on_stream(std::make_unique<TcpStream>(host_, fd, TcpStream::State::open, local, address.endpoint().value_or(Endpoint{})));
     if (watch.gone()) return;
   }
 }
 
 // -------------------------------------------------------------------------------------------- host
 
-Result<std::unique_ptr<Stream>> RealHost::connect(const Endpoint& local, const Endpoint& to,
-                                                  StreamHandler& handler) {
+Result<std::unique_ptr<Stream>> RealHost::connect(const Endpoint& local, const Endpoint& to, StreamHandler& handler) {
   const bool v4 = to.address.is_v4();
   if (to.port == 0 || (local.address.is_v4() != v4 && local.address != IpAddress{})) {
-    return Failure{Problem{
-        fmt::format("TCP {}: cannot connect to {}", to_string(local), to_string(to))}};
+    return Failure{Problem{fmt::format("TCP {}: cannot connect to {}", to_string(local), to_string(to))}};
   }
   const int fd = socket(v4 ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return problem(local, errno);
@@ -444,19 +436,16 @@ Result<std::unique_ptr<Stream>> RealHost::connect(const Endpoint& local, const E
   }
   SocketAddress address(to);
   const int error = ::connect(fd, address.get(), address.length()) == 0 ? 0 : errno;
-  const bool expected = error == 0 || error == EINPROGRESS || error == EINTR ||
-                        kind_of(error) != StreamEnd::Kind::reset;
+  const bool expected = error == 0 || error == EINPROGRESS || error == EINTR || kind_of(error) != StreamEnd::Kind::reset;
   if (!expected) return refuse(error);
   ++stream_counters_.connections;
-  auto stream = std::make_unique<TcpStream>(*this, fd, TcpStream::State::connecting,
-                                            local_of(fd, local), to);
+  auto stream = std::make_unique<TcpStream>(*this, fd, TcpStream::State::connecting, local_of(fd, local), to);
   stream->set_handler(&handler);
   if (error != EINPROGRESS && error != EINTR) stream->connected_at_once(error);
   return std::unique_ptr<Stream>(std::move(stream));
 }
 
-Result<std::unique_ptr<StreamListener>> RealHost::listen(const Endpoint& local,
-                                                         StreamAcceptor& acceptor) {
+Result<std::unique_ptr<StreamListener>> RealHost::listen(const Endpoint& local, StreamAcceptor& acceptor) {
   const bool v4 = local.address.is_v4();
   const int fd = socket(v4 ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return problem(local, errno);
@@ -472,8 +461,7 @@ Result<std::unique_ptr<StreamListener>> RealHost::listen(const Endpoint& local,
     ::close(fd);
     return problem(local, error);
   }
-  return std::unique_ptr<StreamListener>(
-      std::make_unique<TcpListener>(*this, fd, local_of(fd, local), acceptor));
+  return std::unique_ptr<StreamListener>(std::make_unique<TcpListener>(*this, fd, local_of(fd, local), acceptor));
 }
 
 }  // namespace fb::net

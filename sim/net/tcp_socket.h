@@ -62,8 +62,8 @@ class TcpStream final : public Stream, private FdHandler, private TurnEndHandler
   State state_;
   Endpoint local_, peer_;
   StreamHandler* handler_ = nullptr;
-  bool armed_ = true;      // receive() has come up short since the last on_readable()
-  bool reading_ = true;    // input is watched for
+  bool armed_ = true;    // receive() has come up short since the last on_readable()
+  bool reading_ = true;  // input is watched for
   bool watched_ = false;
   bool blocked_ = false;   // output is watched for
   bool finished_ = false;  // by the peer
@@ -71,7 +71,7 @@ class TcpStream final : public Stream, private FdHandler, private TurnEndHandler
   bool flush_asked_ = false;
   int connect_error_ = 0;
   StreamEnd why_;
-  Lifetime lifetime_;      // the handler may destroy the stream from inside a callback
+  Lifetime lifetime_;  // the handler may destroy the stream from inside a callback
   TcpTrace trace_;
   Timer<TcpStream, &TcpStream::settled> settled_{"net.tcp.settled", *this};
   Timer<TcpStream, &TcpStream::tell_end> end_{"net.tcp.end", *this};
@@ -93,7 +93,7 @@ class TcpListener final : public StreamListener, private FdHandler {
   int fd_;
   Endpoint local_;
   StreamAcceptor& acceptor_;
-  Lifetime lifetime_;      // so may the acceptor the listener
+  Lifetime lifetime_;  // so may the acceptor the listener
   Timer<TcpListener, &TcpListener::resume> resume_{"net.tcp.resume", *this};
 };
 

@@ -63,8 +63,7 @@ void TcpTrace::received(std::span<const MutableBytes> parts, std::size_t size) {
   theirs_.bytes += size;
 }
 
-void TcpTrace::show(Side& from, Side& to, bool we_send, std::span<const ByteView> parts,
-                    std::size_t size) {
+void TcpTrace::show(Side& from, Side& to, bool we_send, std::span<const ByteView> parts, std::size_t size) {
   if (size == 0) return;
   ByteView bytes = parts[0].first(std::min(size, parts[0].size()));
   if (bytes.size() < size) {
@@ -101,8 +100,7 @@ void TcpTrace::reset(bool by_us) {
   emit(by_us, from.next(), to.next(), tcp_flag::rst | tcp_flag::ack, {});
 }
 
-void TcpTrace::emit(bool we_send, std::uint32_t seq, std::uint32_t ack, std::uint8_t flags,
-                    ByteView bytes) {
+void TcpTrace::emit(bool we_send, std::uint32_t seq, std::uint32_t ack, std::uint8_t flags, ByteView bytes) {
   TcpFacts tcp;
   tcp.seq = seq;
   tcp.ack = ack;

@@ -14,8 +14,8 @@ namespace fb::net {
 
 /// How a connection is shown.
 struct TcpTraceOptions {
-  bool shown = true;                ///< at all
-  std::string_view local = "local"; ///< names of the two ends; they outlive the trace of the connection
+  bool shown = true;                 ///< at all
+  std::string_view local = "local";  ///< names of the two ends; they outlive the trace of the connection
   std::string_view peer = "peer";
 };
 
@@ -49,9 +49,7 @@ class TcpTrace {
     std::uint64_t bytes = 0;
     std::uint64_t unacknowledged = 0;
     bool finished = false;
-    std::uint32_t next() const {
-      return static_cast<std::uint32_t>(isn + 1 + bytes + (finished ? 1u : 0u));
-    }
+    std::uint32_t next() const { return static_cast<std::uint32_t>(isn + 1 + bytes + (finished ? 1u : 0u)); }
   };
   bool shows() const { return options_.shown && world_.trace().hears_wire(); }
   void show_handshake(bool we_began);

@@ -74,12 +74,11 @@ class UdpPort final : public DatagramPort, private FdHandler, private TurnEndHan
   void after_sent(std::size_t count);
   Step after_refusal(int error);
   bool send_first_alone(const Train& train);
-  void trace(TraceKind kind, const Endpoint& source, const Endpoint& destination, ByteView bytes,
-             const IpFacts& ip, std::string_view text) {
+  void trace(TraceKind kind, const Endpoint& source, const Endpoint& destination, ByteView bytes, const IpFacts& ip,
+             std::string_view text) {
     if (host_.world_.trace().hears_wire()) emit(kind, source, destination, bytes, ip, text);
   }
-  void emit(TraceKind kind, const Endpoint& source, const Endpoint& destination, ByteView bytes,
-            const IpFacts& ip, std::string_view text);
+  void emit(TraceKind kind, const Endpoint& source, const Endpoint& destination, ByteView bytes, const IpFacts& ip, std::string_view text);
 
   RealHost& host_;
   RealLoop& loop_;
@@ -126,8 +125,7 @@ UdpPort::UdpPort(RealHost& host, int fd, const Endpoint& local, std::size_t mtu)
   slab_.resize(kSlabBytes);
   scratch_.resize(mtu);
   trains_.reserve(kTrainsMax);
-  receive_buffer_ =
-      std::make_unique_for_overwrite<std::uint8_t[]>(kReceiveBytes * kReceiveMessages);
+  receive_buffer_ = std::make_unique_for_overwrite<std::uint8_t[]>(kReceiveBytes * kReceiveMessages);
   for (std::size_t i = 0; i < kReceiveMessages; ++i) {
     receive_pieces_[i] = {receive_buffer_.get() + i * kReceiveBytes, kReceiveBytes};
     msghdr& header = receive_messages_[i].msg_hdr;
@@ -180,8 +178,8 @@ Outgoing UdpPort::begin(const Endpoint& to, std::size_t size) {
   }
   if (first_ < trains_.size() && host_.segmentation_) {
     const Train& last = trains_.back();
-    pending_.joins = last.open && last.to == to && size <= last.segment && size > 0 &&
-                     last.count < kSegmentsMax && last.bytes + size <= kTrainBytesMax;
+    pending_.joins =
+        last.open && last.to == to && size <= last.segment && size > 0 && last.count < kSegmentsMax && last.bytes + size <= kTrainBytesMax;
     if (pending_.joins && v4) pending_.ip.id = static_cast<std::uint16_t>(last.count);
   }
   // A long stretch leaves train by train: the peer works on one while the next is built, and the slab
@@ -195,8 +193,7 @@ void UdpPort::commit() {
   pending_.active = false;
   const std::size_t size = pending_.size;
   if (pending_.drop) {
-    trace(TraceKind::fault, local_, pending_.to, ByteView(scratch_).first(size), pending_.ip,
-          "dropped: cannot be sent");
+    trace(TraceKind::fault, local_, pending_.to, ByteView(scratch_).first(size), pending_.ip, "dropped: cannot be sent");
     return;
   }
   if (pending_.joins) {
@@ -262,8 +259,7 @@ void UdpPort::flush() {
     const std::size_t count = trains_.size() - first_;
     for (std::size_t i = 0; i < count; ++i) prepare(i);
     ++host_.counters_.send_calls;
-    const int sent =
-        sendmmsg(fd_, send_messages_.data(), static_cast<unsigned>(count), MSG_DONTWAIT);
+    const int sent = sendmmsg(fd_, send_messages_.data(), static_cast<unsigned>(count), MSG_DONTWAIT);
     if (sent > 0) {
       after_sent(static_cast<std::size_t>(sent));
     } else if (after_refusal(errno) == Step::blocked) {
@@ -305,8 +301,7 @@ UdpPort::Step UdpPort::after_refusal(int error) {
 }
 
 bool UdpPort::send_first_alone(const Train& train) {
-  return sendto(fd_, slab_.data() + train.offset, train.segment, MSG_DONTWAIT,
-                train.address.get(), train.address.length()) >= 0;
+  return sendto(fd_, slab_.data() + train.offset, train.segment, MSG_DONTWAIT, train.address.get(), train.address.length()) >= 0;
 }
 
 void UdpPort::on_writable() {
@@ -326,8 +321,7 @@ void UdpPort::on_readable() {
   ++host_.counters_.receive_calls;
   // One call a turn: what is left makes the descriptor readable again, and answers to this batch
   // leave before the next is read.
-  const int count = recvmmsg(fd_, receive_messages_.data(), static_cast<unsigned>(receive_ask_),
-                             MSG_DONTWAIT, nullptr);
+  const int count = recvmmsg(fd_, receive_messages_.data(), static_cast<unsigned>(receive_ask_), MSG_DONTWAIT, nullptr);
   if (count <= 0) return;  // nothing there, or an error report that is now taken off the socket
   adapt_receive_ask(static_cast<std::size_t>(count));
   const Lifetime::Watch watch(lifetime_);
@@ -375,8 +369,8 @@ bool UdpPort::take(const msghdr& message, std::size_t length, const bool& gone) 
   return true;
 }
 
-void UdpPort::emit(TraceKind kind, const Endpoint& source, const Endpoint& destination,
-                   ByteView bytes, const IpFacts& ip, std::string_view text) {
+void UdpPort::emit(TraceKind kind, const Endpoint& source, const Endpoint& destination, ByteView bytes, const IpFacts& ip,
+                   std::string_view text) {
   TraceEvent event;
   event.kind = kind;
   event.time = host_.world_.now();
@@ -392,8 +386,7 @@ void UdpPort::emit(TraceKind kind, const Endpoint& source, const Endpoint& desti
 
 // ----------------------------------------------------------------------------------------- host
 
-RealHost::RealHost(World& world, const RealHostOptions& options)
-    : world_(world), options_(options), segmentation_(options.segmentation) {
+RealHost::RealHost(World& world, const RealHostOptions& options) : world_(world), options_(options), segmentation_(options.segmentation) {
   BENCH_ASSERT(world.real_loop() != nullptr, "sockets need a world in real time");
 }
 
@@ -401,10 +394,8 @@ Result<std::unique_ptr<DatagramPort>> RealHost::open(const Endpoint& local) {
   auto opened = socket_detail::open_udp(local, options_.socket_buffer_bytes);
   if (!opened) return Failure{opened.error()};
   if (segmentation_) segmentation_ = socket_detail::can_send_trains(local.address);
-  const std::size_t mtu =
-      std::min(socket_detail::interface_mtu(local.address), options_.mtu_max);
-  return std::unique_ptr<DatagramPort>(
-      std::make_unique<UdpPort>(*this, opened->fd, opened->local, mtu));
+  const std::size_t mtu = std::min(socket_detail::interface_mtu(local.address), options_.mtu_max);
+  return std::unique_ptr<DatagramPort>(std::make_unique<UdpPort>(*this, opened->fd, opened->local, mtu));
 }
 
 }  // namespace fb::net

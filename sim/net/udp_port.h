@@ -21,17 +21,17 @@ struct RealHostOptions {
   int socket_buffer_bytes = 32 << 20;
   int stream_buffer_bytes = 0;  ///< of TCP sockets, each direction; 0: as the kernel sees fit
   Duration connect_timeout = Duration::s(5);
-  bool streams_traced = true;   ///< TCP connections are shown in the world's trace
+  bool streams_traced = true;  ///< TCP connections are shown in the world's trace
 };
 
 struct RealHostCounters {
-  std::uint64_t sent = 0;           ///< datagrams that the kernel took
+  std::uint64_t sent = 0;  ///< datagrams that the kernel took
   std::uint64_t received = 0;
-  std::uint64_t trains = 0;         ///< sent with segmentation offload
-  std::uint64_t merged = 0;         ///< received datagrams that came merged with others
+  std::uint64_t trains = 0;  ///< sent with segmentation offload
+  std::uint64_t merged = 0;  ///< received datagrams that came merged with others
   std::uint64_t send_calls = 0;
   std::uint64_t receive_calls = 0;
-  std::uint64_t blocked = 0;        ///< times the socket's buffer was full
+  std::uint64_t blocked = 0;             ///< times the socket's buffer was full
   std::uint64_t dropped_backlog = 0;     ///< it stayed full, and so became the port's
   std::uint64_t dropped_unsendable = 0;  ///< no route, too long for the path, segmentation refused
   std::uint64_t dropped_received = 0;    ///< truncated, or from an address of another family
@@ -43,7 +43,7 @@ struct RealStreamCounters {
   std::uint64_t accepted = 0;
   std::uint64_t refused = 0;
   std::uint64_t unreachable = 0;
-  std::uint64_t resets = 0;       ///< streams that ended so
+  std::uint64_t resets = 0;  ///< streams that ended so
   std::uint64_t send_calls = 0;
   std::uint64_t receive_calls = 0;  ///< with busy polling also those that find nothing
   std::uint64_t sent_bytes = 0;
@@ -61,10 +61,8 @@ class RealHost final : public DatagramHost, public StreamHost {
   Result<std::unique_ptr<DatagramPort>> open(const Endpoint& local) override;
 
   /// An address of 0.0.0.0 or :: leaves the choice of the address, or of all, to the kernel.
-  Result<std::unique_ptr<Stream>> connect(const Endpoint& local, const Endpoint& to,
-                                          StreamHandler& handler) override;
-  Result<std::unique_ptr<StreamListener>> listen(const Endpoint& local,
-                                                 StreamAcceptor& acceptor) override;
+  Result<std::unique_ptr<Stream>> connect(const Endpoint& local, const Endpoint& to, StreamHandler& handler) override;
+  Result<std::unique_ptr<StreamListener>> listen(const Endpoint& local, StreamAcceptor& acceptor) override;
 
   const RealHostCounters& counters() const { return counters_; }
   const RealStreamCounters& stream_counters() const { return stream_counters_; }

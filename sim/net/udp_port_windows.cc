@@ -92,11 +92,16 @@ void set_option(SOCKET socket, int level, int name, int value) {
 
 std::string words_of(int error) {
   switch (error) {
-    case WSAEADDRINUSE: return "address already in use";
-    case WSAEADDRNOTAVAIL: return "cannot assign requested address (no interface of this machine has it)";
-    case WSAEACCES: return "permission denied";
-    case WSAEAFNOSUPPORT: return "address family not supported";
-    default: return fmt::format("Winsock error {}", error);
+    case WSAEADDRINUSE:
+      return "address already in use";
+    case WSAEADDRNOTAVAIL:
+      return "cannot assign requested address (no interface of this machine has it)";
+    case WSAEACCES:
+      return "permission denied";
+    case WSAEAFNOSUPPORT:
+      return "address family not supported";
+    default:
+      return fmt::format("Winsock error {}", error);
   }
 }
 
@@ -161,8 +166,14 @@ Result<OpenSocket> open_udp(const Endpoint& local, int buffer_bytes) {
 class UdpPort final : public DatagramPort, private FdHandler, private TurnEndHandler {
  public:
   UdpPort(RealHost& host, WinsockUse winsock, const OpenSocket& opened, std::size_t mtu)
-      : host_(host), loop_(*host.world_.real_loop()), winsock_(std::move(winsock)), socket_(opened.socket), event_(opened.event),
-        local_(opened.local), mtu_(mtu), receive_(65'536) {
+      : host_(host),
+        loop_(*host.world_.real_loop()),
+        winsock_(std::move(winsock)),
+        socket_(opened.socket),
+        event_(opened.event),
+        local_(opened.local),
+        mtu_(mtu),
+        receive_(65'536) {
     loop_.watch(descriptor(), *this);
   }
   ~UdpPort() override {
@@ -195,8 +206,8 @@ class UdpPort final : public DatagramPort, private FdHandler, private TurnEndHan
       const Datagram& first = backlog_.front();
       SocketAddress to(first.to);
       ++host_.counters_.send_calls;
-      const int sent = sendto(socket_, reinterpret_cast<const char*>(first.bytes.data()), static_cast<int>(first.bytes.size()), 0,
-                              to.get(), to.length);
+      const int sent =
+          sendto(socket_, reinterpret_cast<const char*>(first.bytes.data()), static_cast<int>(first.bytes.size()), 0, to.get(), to.length);
       if (sent < 0 && WSAGetLastError() == WSAEWOULDBLOCK) {
         ++host_.counters_.blocked;
         return;  // the event tells of room
@@ -233,8 +244,8 @@ class UdpPort final : public DatagramPort, private FdHandler, private TurnEndHan
     for (; count < kReceiveMost; ++count) {
       SocketAddress from;
       ++host_.counters_.receive_calls;
-      const int length = recvfrom(socket_, reinterpret_cast<char*>(receive_.data()), static_cast<int>(receive_.size()), 0,
-                                  from.get(), &from.length);
+      const int length =
+          recvfrom(socket_, reinterpret_cast<char*>(receive_.data()), static_cast<int>(receive_.size()), 0, from.get(), &from.length);
       if (length < 0 && WSAGetLastError() == WSAEWOULDBLOCK) break;
       const auto source = endpoint_at(from.get());
       if (length < 0 || !source) {

@@ -21,9 +21,7 @@ namespace {
 constexpr int kUdpNoCheck6Rx = 102;
 constexpr int kUdpGro = 104;
 
-bool set_option(int fd, int level, int name, int value) {
-  return setsockopt(fd, level, name, &value, sizeof value) == 0;
-}
+bool set_option(int fd, int level, int name, int value) { return setsockopt(fd, level, name, &value, sizeof value) == 0; }
 
 // The forced form needs a privilege and ignores the system's limit; the plain one is cut to it.
 void set_buffer(int fd, int forced, int plain, int bytes) {
@@ -79,8 +77,7 @@ std::optional<Endpoint> SocketAddress::endpoint() const {
   std::array<std::uint8_t, 16> bytes = {};
   if (any_.plain.sa_family == AF_INET) {
     std::memcpy(bytes.data(), &any_.v4.sin_addr, 4);
-    return Endpoint{IpAddress::v4(bytes[0], bytes[1], bytes[2], bytes[3]),
-                    ntohs(any_.v4.sin_port)};
+    return Endpoint{IpAddress::v4(bytes[0], bytes[1], bytes[2], bytes[3]), ntohs(any_.v4.sin_port)};
   }
   if (any_.plain.sa_family != AF_INET6) return std::nullopt;
   std::memcpy(bytes.data(), &any_.v6.sin6_addr, 16);
@@ -90,8 +87,7 @@ std::optional<Endpoint> SocketAddress::endpoint() const {
 Result<OpenSocket> open_udp(const Endpoint& local, int buffer_bytes) {
   const bool v4 = local.address.is_v4();
   if (local.address == IpAddress{} || local.address == IpAddress::v4(0, 0, 0, 0)) {
-    return Failure{Problem{fmt::format(
-        "UDP {}: name one address; RoCE packets are checked against it", to_string(local))}};
+    return Failure{Problem{fmt::format("UDP {}: name one address; RoCE packets are checked against it", to_string(local))}};
   }
   const int fd = socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return problem(local, errno);
@@ -114,8 +110,8 @@ bool can_send_trains(const IpAddress& local) {
   std::array<std::uint8_t, 16> bytes = {};
   bool works = set_option(probe->fd, SOL_UDP, UDP_SEGMENT, 8);
   SocketAddress address(probe->local);
-  works = works && sendto(probe->fd, bytes.data(), bytes.size(), MSG_DONTWAIT, address.get(),
-                          address.length()) == static_cast<ssize_t>(bytes.size());
+  works = works && sendto(probe->fd, bytes.data(), bytes.size(), MSG_DONTWAIT, address.get(), address.length()) ==
+                       static_cast<ssize_t>(bytes.size());
   close(probe->fd);
   return works;
 }
@@ -130,8 +126,7 @@ std::size_t interface_mtu(const IpAddress& address) {
     const int family = entry->ifa_addr->sa_family;
     if (family != AF_INET && family != AF_INET6) continue;
     SocketAddress candidate;
-    std::memcpy(candidate.get(), entry->ifa_addr,
-                family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
+    std::memcpy(candidate.get(), entry->ifa_addr, family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
     const auto endpoint = candidate.endpoint();
     if (!endpoint || endpoint->address != address) continue;
     const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -149,8 +144,7 @@ std::size_t interface_mtu(const IpAddress& address) {
 
 std::size_t merged_segment(const msghdr& message, std::size_t length) {
   msghdr copy = message;  // the macros want it mutable
-  for (cmsghdr* control = CMSG_FIRSTHDR(&copy); control != nullptr;
-       control = CMSG_NXTHDR(&copy, control)) {
+  for (cmsghdr* control = CMSG_FIRSTHDR(&copy); control != nullptr; control = CMSG_NXTHDR(&copy, control)) {
     if (control->cmsg_level != SOL_UDP || control->cmsg_type != kUdpGro) continue;
     int size = 0;
     std::memcpy(&size, CMSG_DATA(control), sizeof size);

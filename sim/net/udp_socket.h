@@ -22,9 +22,7 @@ class SocketAddress {
   std::optional<Endpoint> endpoint() const;
   sockaddr* get() { return &any_.plain; }
   const sockaddr* get() const { return &any_.plain; }
-  socklen_t length() const {
-    return any_.plain.sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
-  }
+  socklen_t length() const { return any_.plain.sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6); }
 
  private:
   union Any {

@@ -24,9 +24,7 @@ class MemoryRegion {
   virtual std::uint64_t address() const = 0;
   virtual std::size_t length() const = 0;
   /// Local access to `length` bytes at `offset`.
-  Sge sge(std::uint64_t offset, std::uint32_t length) const {
-    return {address() + offset, length, lkey()};
-  }
+  Sge sge(std::uint64_t offset, std::uint32_t length) const { return {address() + offset, length, lkey()}; }
 };
 
 class ProtectionDomain {
@@ -167,10 +165,9 @@ class Device {
   virtual IpAddress address() const = 0;
   virtual std::unique_ptr<ProtectionDomain> allocate_protection_domain() = 0;
   virtual std::unique_ptr<CompletionQueue> create_completion_queue(std::uint32_t entries) = 0;
-  virtual std::unique_ptr<SharedReceiveQueue> create_shared_receive_queue(
-      ProtectionDomain& domain, std::uint32_t entries, SharedReceiveHandler* handler) = 0;
-  virtual std::unique_ptr<QueuePair> create_queue_pair(ProtectionDomain& domain,
-                                                       const QueuePairOptions& options) = 0;
+  virtual std::unique_ptr<SharedReceiveQueue> create_shared_receive_queue(ProtectionDomain& domain, std::uint32_t entries,
+                                                                          SharedReceiveHandler* handler) = 0;
+  virtual std::unique_ptr<QueuePair> create_queue_pair(ProtectionDomain& domain, const QueuePairOptions& options) = 0;
   /// Listens on a TCP-space port of the device's address. Fails when it is taken.
   virtual Result<std::unique_ptr<Listener>> listen(std::uint16_t port, ListenHandler& handler) = 0;
 };

@@ -19,12 +19,9 @@ enum class Access : std::uint8_t {
   remote_read = 4,
   remote_atomic = 8,
 };
-constexpr Access operator|(Access a, Access b) {
-  return static_cast<Access>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
-}
+constexpr Access operator|(Access a, Access b) { return static_cast<Access>(static_cast<unsigned>(a) | static_cast<unsigned>(b)); }
 constexpr bool allows(Access granted, Access wanted) {
-  return (static_cast<unsigned>(granted) & static_cast<unsigned>(wanted)) ==
-         static_cast<unsigned>(wanted);
+  return (static_cast<unsigned>(granted) & static_cast<unsigned>(wanted)) == static_cast<unsigned>(wanted);
 }
 
 /// A piece of registered local memory. `address` lies in the region's I/O virtual addresses, which
@@ -140,11 +137,11 @@ struct DeviceLimits {
   std::uint32_t max_queue_entries = 16384;
   std::uint32_t max_fast_register_bytes = 16u << 20;
   // What devices under other programming interfaces lack.
-  bool fast_registration = true;   ///< allocate_fast_region(), SendOpcode::fast_register and local_invalidate
-  bool chosen_key_bytes = true;    ///< SendRequest::key_byte is heeded; otherwise a region's key stays
-  bool remote_invalidation = true; ///< SendOpcode::send_with_invalidate, Completion::has_invalidate
-  bool immediate_data = true;      ///< SendOpcode::send_with_immediate, rdma_write_with_immediate
-  bool atomics = true;             ///< SendOpcode::compare_and_swap, fetch_and_add
+  bool fast_registration = true;    ///< allocate_fast_region(), SendOpcode::fast_register and local_invalidate
+  bool chosen_key_bytes = true;     ///< SendRequest::key_byte is heeded; otherwise a region's key stays
+  bool remote_invalidation = true;  ///< SendOpcode::send_with_invalidate, Completion::has_invalidate
+  bool immediate_data = true;       ///< SendOpcode::send_with_immediate, rdma_write_with_immediate
+  bool atomics = true;              ///< SendOpcode::compare_and_swap, fetch_and_add
 };
 
 /// RDMA CM reject reasons that programs look at (InfiniBand 12.6.7.2).
@@ -172,7 +169,7 @@ struct ConnectionParameters {
   std::uint8_t retry_count = 7;          ///< connect only
   std::uint8_t rnr_retry_count = 7;      ///< 7 = for ever
   bool flow_control = true;
-  std::uint16_t source_port = 0;         ///< connect only: what the peer is told; 0 = the device chooses
+  std::uint16_t source_port = 0;  ///< connect only: what the peer is told; 0 = the device chooses
   /// Connect only: the peer's reply waits for QueuePair::confirm() or refuse().
   bool hold_reply = false;
 };

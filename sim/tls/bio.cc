@@ -12,8 +12,7 @@ TlsStream* stream_of(BIO* bio) { return static_cast<TlsStream*>(BIO_get_data(bio
 int read(BIO* bio, char* into, int size) {
   BIO_clear_retry_flags(bio);
   if (size <= 0) return 0;
-  const int got = stream_of(bio)->bio_read(
-      {reinterpret_cast<std::uint8_t*>(into), static_cast<std::size_t>(size)});
+  const int got = stream_of(bio)->bio_read({reinterpret_cast<std::uint8_t*>(into), static_cast<std::size_t>(size)});
   if (got == kBioLater) BIO_set_retry_read(bio);
   return got == kBioLater ? -1 : got;
 }
@@ -21,8 +20,7 @@ int read(BIO* bio, char* into, int size) {
 int write(BIO* bio, const char* bytes, int size) {
   BIO_clear_retry_flags(bio);
   if (size <= 0) return 0;
-  const int took = stream_of(bio)->bio_write(
-      {reinterpret_cast<const std::uint8_t*>(bytes), static_cast<std::size_t>(size)});
+  const int took = stream_of(bio)->bio_write({reinterpret_cast<const std::uint8_t*>(bytes), static_cast<std::size_t>(size)});
   if (took == kBioLater) BIO_set_retry_write(bio);
   return took == kBioLater ? -1 : took;
 }
@@ -35,8 +33,8 @@ long control(BIO* bio, int command, long, void*) {
 
 BIO_METHOD* make_method() {
   BIO_METHOD* const made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "stream");
-  const bool good = made != nullptr && BIO_meth_set_read(made, read) == 1 &&
-                    BIO_meth_set_write(made, write) == 1 && BIO_meth_set_ctrl(made, control) == 1;
+  const bool good = made != nullptr && BIO_meth_set_read(made, read) == 1 && BIO_meth_set_write(made, write) == 1 &&
+                    BIO_meth_set_ctrl(made, control) == 1;
   BENCH_ASSERT(good, "OpenSSL takes a BIO method");
   return made;
 }

@@ -24,8 +24,7 @@ int find_session(SSL* ssl, const unsigned char* identity, std::size_t size, SSL_
   return 1;
 }
 
-int use_session(SSL* ssl, const EVP_MD*, const unsigned char** identity, std::size_t* size,
-                SSL_SESSION** session) {
+int use_session(SSL* ssl, const EVP_MD*, const unsigned char** identity, std::size_t* size, SSL_SESSION** session) {
   TlsStream* const stream = stream_of(ssl);
   *session = stream->make_session();
   if (*session == nullptr) return 0;
@@ -52,18 +51,22 @@ void on_keylog_line(const SSL* ssl, const char* line) { stream_of(ssl)->on_secre
 
 std::uint16_t number_of(Suite suite) { return suite == Suite::aes_128_gcm_sha256 ? 0x1301 : 0x1302; }
 
-std::string_view name_of(Suite suite) {
-  return suite == Suite::aes_128_gcm_sha256 ? "TLS_AES_128_GCM_SHA256" : "TLS_AES_256_GCM_SHA384";
-}
+std::string_view name_of(Suite suite) { return suite == Suite::aes_128_gcm_sha256 ? "TLS_AES_128_GCM_SHA256" : "TLS_AES_256_GCM_SHA384"; }
 
 std::string_view name_of(Group group) {
   switch (group) {
-    case Group::secp256r1: return "secp256r1";
-    case Group::secp384r1: return "secp384r1";
-    case Group::x25519: return "x25519";
-    case Group::ffdhe2048: return "ffdhe2048";
-    case Group::ffdhe3072: return "ffdhe3072";
-    case Group::ffdhe4096: return "ffdhe4096";
+    case Group::secp256r1:
+      return "secp256r1";
+    case Group::secp384r1:
+      return "secp384r1";
+    case Group::x25519:
+      return "x25519";
+    case Group::ffdhe2048:
+      return "ffdhe2048";
+    case Group::ffdhe3072:
+      return "ffdhe3072";
+    case Group::ffdhe4096:
+      return "ffdhe4096";
   }
   return "";
 }
@@ -85,8 +88,7 @@ std::string group_list(const std::vector<Group>& groups) {
 
 Context make_context(const HostState& state, bool server) {
   ERR_clear_error();
-  Context context{SSL_CTX_new_ex(state.library->context(), nullptr,
-                                 server ? TLS_server_method() : TLS_client_method())};
+  Context context{SSL_CTX_new_ex(state.library->context(), nullptr, server ? TLS_server_method() : TLS_client_method())};
   SSL_CTX* const c = context.get();
   BENCH_ASSERT(c != nullptr, "OpenSSL makes a context");
   std::string suites;
@@ -101,15 +103,14 @@ Context make_context(const HostState& state, bool server) {
   const bool good = SSL_CTX_set_min_proto_version(c, old ? TLS1_2_VERSION : TLS1_3_VERSION) == 1 &&
                     SSL_CTX_set_max_proto_version(c, oldest ? TLS1_2_VERSION : TLS1_3_VERSION) == 1 &&
                     SSL_CTX_set_ciphersuites(c, suites.c_str()) == 1 &&
-                    SSL_CTX_set1_groups_list(c, group_list(state.groups(server)).c_str()) == 1 &&
-                    SSL_CTX_set_num_tickets(c, 0) == 1 && SSL_CTX_set_max_early_data(c, 0) == 1;
+                    SSL_CTX_set1_groups_list(c, group_list(state.groups(server)).c_str()) == 1 && SSL_CTX_set_num_tickets(c, 0) == 1 &&
+                    SSL_CTX_set_max_early_data(c, 0) == 1;
   BENCH_ASSERT(good, "OpenSSL knows our suites and groups");
   SSL_CTX_set_security_level(c, kSecurityLevel);
   SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_OFF);
   SSL_CTX_clear_options(c, SSL_OP_ENABLE_MIDDLEBOX_COMPAT | SSL_OP_IGNORE_UNEXPECTED_EOF);
   std::uint64_t options = SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION;
-  const bool psk_ke = state.options.psk_ke &&
-                      !state.departs(server ? "server.no_psk_ke" : "client.no_psk_ke");
+  const bool psk_ke = state.options.psk_ke && !state.departs(server ? "server.no_psk_ke" : "client.no_psk_ke");
   if (psk_ke) options |= SSL_OP_ALLOW_NO_DHE_KEX;
   SSL_CTX_set_options(c, options);
   SSL_CTX_set_mode(c, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);

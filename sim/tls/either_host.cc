@@ -14,8 +14,7 @@ constexpr std::uint8_t kHandshakeRecord = 22;
 /// A stream whose first byte has been looked at: it is given out first.
 class Resumed final : public net::Stream {
  public:
-  Resumed(World& world, std::unique_ptr<net::Stream> inner, std::uint8_t first)
-      : world_(world), inner_(std::move(inner)), first_(first) {}
+  Resumed(World& world, std::unique_ptr<net::Stream> inner, std::uint8_t first) : world_(world), inner_(std::move(inner)), first_(first) {}
   ~Resumed() override { world_.loop().cancel(wake_); }
 
   void set_handler(net::StreamHandler* handler) override {
@@ -69,12 +68,10 @@ class EitherHost::Sorter final : public net::StreamHost {
       : world_(world), inner_(inner), patience_(options.handshake_timeout), most_(options.handshakes_max) {}
 
   void expect_plain_for(net::StreamAcceptor& acceptor) { plain_ = &acceptor; }
-  Result<std::unique_ptr<net::Stream>> connect(const Endpoint& local, const Endpoint& to,
-                                               net::StreamHandler& handler) override {
+  Result<std::unique_ptr<net::Stream>> connect(const Endpoint& local, const Endpoint& to, net::StreamHandler& handler) override {
     return inner_.connect(local, to, handler);
   }
-  Result<std::unique_ptr<net::StreamListener>> listen(const Endpoint& local,
-                                                      net::StreamAcceptor& acceptor) override;
+  Result<std::unique_ptr<net::StreamListener>> listen(const Endpoint& local, net::StreamAcceptor& acceptor) override;
 
  private:
   class Listener;
@@ -108,8 +105,7 @@ class EitherHost::Sorter::Newcomer final : net::StreamHandler {
 
 class EitherHost::Sorter::Listener final : public net::StreamListener, net::StreamAcceptor {
  public:
-  Listener(Sorter& sorter, net::StreamAcceptor& tls, net::StreamAcceptor& plain)
-      : sorter_(sorter), tls_(tls), plain_(plain) {}
+  Listener(Sorter& sorter, net::StreamAcceptor& tls, net::StreamAcceptor& plain) : sorter_(sorter), tls_(tls), plain_(plain) {}
   ~Listener() override { world().loop().cancel(bury_); }
   Result<void> open(const Endpoint& local) {
     auto inner = sorter_.inner_.listen(local, *this);
@@ -177,27 +173,22 @@ void EitherHost::Sorter::Newcomer::leave() {
   listener_.bury_soon();
 }
 
-Result<std::unique_ptr<net::StreamListener>> EitherHost::Sorter::listen(const Endpoint& local,
-                                                                        net::StreamAcceptor& acceptor) {
+Result<std::unique_ptr<net::StreamListener>> EitherHost::Sorter::listen(const Endpoint& local, net::StreamAcceptor& acceptor) {
   auto listener = std::make_unique<Listener>(*this, acceptor, *plain_);
   if (auto open = listener->open(local); !open) return Failure{open.error()};
   return std::unique_ptr<net::StreamListener>(std::move(listener));
 }
 
 EitherHost::EitherHost(World& world, net::StreamHost& inner, Keys& keys, const Options& options)
-    : sorter_(std::make_unique<Sorter>(world, inner, options)),
-      tls_(world, *sorter_, keys, options),
-      inner_(inner) {}
+    : sorter_(std::make_unique<Sorter>(world, inner, options)), tls_(world, *sorter_, keys, options), inner_(inner) {}
 
 EitherHost::~EitherHost() = default;
 
-Result<std::unique_ptr<net::Stream>> EitherHost::connect(const Endpoint& local, const Endpoint& to,
-                                                         net::StreamHandler& handler) {
+Result<std::unique_ptr<net::Stream>> EitherHost::connect(const Endpoint& local, const Endpoint& to, net::StreamHandler& handler) {
   return inner_.connect(local, to, handler);
 }
 
-Result<std::unique_ptr<net::StreamListener>> EitherHost::listen(const Endpoint& local,
-                                                                net::StreamAcceptor& acceptor) {
+Result<std::unique_ptr<net::StreamListener>> EitherHost::listen(const Endpoint& local, net::StreamAcceptor& acceptor) {
   sorter_->expect_plain_for(acceptor);
   return tls_.listen(local, acceptor);
 }

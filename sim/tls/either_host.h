@@ -16,10 +16,8 @@ class EitherHost final : public net::StreamHost {
   EitherHost(World& world, net::StreamHost& inner, Keys& keys, const Options& options = {});
   ~EitherHost() override;
 
-  Result<std::unique_ptr<net::Stream>> connect(const Endpoint& local, const Endpoint& to,
-                                               net::StreamHandler& handler) override;
-  Result<std::unique_ptr<net::StreamListener>> listen(const Endpoint& local,
-                                                      net::StreamAcceptor& acceptor) override;
+  Result<std::unique_ptr<net::Stream>> connect(const Endpoint& local, const Endpoint& to, net::StreamHandler& handler) override;
+  Result<std::unique_ptr<net::StreamListener>> listen(const Endpoint& local, net::StreamAcceptor& acceptor) override;
   /// What listens for TLS, for its counters and what it tells.
   TlsStreamHost& tls();
 

@@ -88,9 +88,7 @@ struct HostState {
   HostState(World& w, net::StreamHost& i, Keys& k, const Options& o);
   bool departs(std::string_view point) const { return options.departs && options.departs(point); }
   std::vector<Group> groups(bool listening) const;
-  bool enabled(Suite suite) const {
-    return suite == Suite::aes_128_gcm_sha256 ? options.aes_128_gcm_sha256 : options.aes_256_gcm_sha384;
-  }
+  bool enabled(Suite suite) const { return suite == Suite::aes_128_gcm_sha256 ? options.aes_128_gcm_sha256 : options.aes_256_gcm_sha384; }
 
   World& world;
   net::StreamHost& inner;

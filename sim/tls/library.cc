@@ -43,9 +43,7 @@ Function entry(F* function) {
   return reinterpret_cast<Function>(function);
 }
 
-void* generator_new(void* provider, void*, const OSSL_DISPATCH*) {
-  return new Generator{static_cast<Source*>(provider)};
-}
+void* generator_new(void* provider, void*, const OSSL_DISPATCH*) { return new Generator{static_cast<Source*>(provider)}; }
 void generator_free(void* generator) { delete static_cast<Generator*>(generator); }
 
 int instantiate(void* generator, unsigned, int, const unsigned char*, std::size_t, const OSSL_PARAM*) {
@@ -56,8 +54,7 @@ int uninstantiate(void* generator) {
   static_cast<Generator*>(generator)->state = EVP_RAND_STATE_UNINITIALISED;
   return 1;
 }
-int generate(void* generator, unsigned char* out, std::size_t size, unsigned, int, const unsigned char*,
-             std::size_t) {
+int generate(void* generator, unsigned char* out, std::size_t size, unsigned, int, const unsigned char*, std::size_t) {
   static_cast<Generator*>(generator)->source->stream.fill({out, size});
   return 1;
 }
@@ -68,10 +65,8 @@ int lock(void*) { return 1; }
 void unlock(void*) {}
 
 const OSSL_PARAM* gettable(void*, void*) {
-  static const OSSL_PARAM known[] = {OSSL_PARAM_int(OSSL_RAND_PARAM_STATE, nullptr),
-                                     OSSL_PARAM_uint(OSSL_RAND_PARAM_STRENGTH, nullptr),
-                                     OSSL_PARAM_size_t(OSSL_RAND_PARAM_MAX_REQUEST, nullptr),
-                                     OSSL_PARAM_END};
+  static const OSSL_PARAM known[] = {OSSL_PARAM_int(OSSL_RAND_PARAM_STATE, nullptr), OSSL_PARAM_uint(OSSL_RAND_PARAM_STRENGTH, nullptr),
+                                     OSSL_PARAM_size_t(OSSL_RAND_PARAM_MAX_REQUEST, nullptr), OSSL_PARAM_END};
   return known;
 }
 int get_params(void* generator, OSSL_PARAM* wanted) {
@@ -97,35 +92,31 @@ int set_params(void* generator, const OSSL_PARAM* given) {
 }
 
 const OSSL_ALGORITHM* query(void*, int operation, int* no_cache) {
-  static const OSSL_DISPATCH functions[] = {
-      {OSSL_FUNC_RAND_NEWCTX, entry(generator_new)},
-      {OSSL_FUNC_RAND_FREECTX, entry(generator_free)},
-      {OSSL_FUNC_RAND_INSTANTIATE, entry(instantiate)},
-      {OSSL_FUNC_RAND_UNINSTANTIATE, entry(uninstantiate)},
-      {OSSL_FUNC_RAND_GENERATE, entry(generate)},
-      {OSSL_FUNC_RAND_RESEED, entry(reseed)},
-      {OSSL_FUNC_RAND_ENABLE_LOCKING, entry(enable_locking)},
-      {OSSL_FUNC_RAND_LOCK, entry(lock)},
-      {OSSL_FUNC_RAND_UNLOCK, entry(unlock)},
-      {OSSL_FUNC_RAND_GETTABLE_CTX_PARAMS, entry(gettable)},
-      {OSSL_FUNC_RAND_GET_CTX_PARAMS, entry(get_params)},
-      {OSSL_FUNC_RAND_SETTABLE_CTX_PARAMS, entry(settable)},
-      {OSSL_FUNC_RAND_SET_CTX_PARAMS, entry(set_params)},
-      {0, nullptr}};
-  static const OSSL_ALGORITHM generators[] = {
-      {kGenerator, kOurs, functions, "the random stream of a simulated world"},
-      {nullptr, nullptr, nullptr, nullptr}};
+  static const OSSL_DISPATCH functions[] = {{OSSL_FUNC_RAND_NEWCTX, entry(generator_new)},
+                                            {OSSL_FUNC_RAND_FREECTX, entry(generator_free)},
+                                            {OSSL_FUNC_RAND_INSTANTIATE, entry(instantiate)},
+                                            {OSSL_FUNC_RAND_UNINSTANTIATE, entry(uninstantiate)},
+                                            {OSSL_FUNC_RAND_GENERATE, entry(generate)},
+                                            {OSSL_FUNC_RAND_RESEED, entry(reseed)},
+                                            {OSSL_FUNC_RAND_ENABLE_LOCKING, entry(enable_locking)},
+                                            {OSSL_FUNC_RAND_LOCK, entry(lock)},
+                                            {OSSL_FUNC_RAND_UNLOCK, entry(unlock)},
+                                            {OSSL_FUNC_RAND_GETTABLE_CTX_PARAMS, entry(gettable)},
+                                            {OSSL_FUNC_RAND_GET_CTX_PARAMS, entry(get_params)},
+                                            {OSSL_FUNC_RAND_SETTABLE_CTX_PARAMS, entry(settable)},
+                                            {OSSL_FUNC_RAND_SET_CTX_PARAMS, entry(set_params)},
+                                            {0, nullptr}};
+  static const OSSL_ALGORITHM generators[] = {{kGenerator, kOurs, functions, "the random stream of a simulated world"},
+                                              {nullptr, nullptr, nullptr, nullptr}};
   *no_cache = 0;
   return operation == OSSL_OP_RAND ? generators : nullptr;
 }
 
 void teardown(void* provider) { delete static_cast<Source*>(provider); }
 
-int provider_init(const OSSL_CORE_HANDLE*, const OSSL_DISPATCH*, const OSSL_DISPATCH** out,
-                  void** provider) {
-  static const OSSL_DISPATCH functions[] = {{OSSL_FUNC_PROVIDER_TEARDOWN, entry(teardown)},
-                                            {OSSL_FUNC_PROVIDER_QUERY_OPERATION, entry(query)},
-                                            {0, nullptr}};
+int provider_init(const OSSL_CORE_HANDLE*, const OSSL_DISPATCH*, const OSSL_DISPATCH** out, void** provider) {
+  static const OSSL_DISPATCH functions[] = {
+      {OSSL_FUNC_PROVIDER_TEARDOWN, entry(teardown)}, {OSSL_FUNC_PROVIDER_QUERY_OPERATION, entry(query)}, {0, nullptr}};
   *out = functions;
   *provider = new Source;
   return 1;
@@ -134,17 +125,14 @@ int provider_init(const OSSL_CORE_HANDLE*, const OSSL_DISPATCH*, const OSSL_DISP
 class VirtualLibrary {
  public:
   VirtualLibrary() : context_(OSSL_LIB_CTX_new()) {
-    bool good = context_ != nullptr &&
-                OSSL_PROVIDER_add_builtin(context_, kProvider, provider_init) == 1;
+    bool good = context_ != nullptr && OSSL_PROVIDER_add_builtin(context_, kProvider, provider_init) == 1;
     ours_ = good ? OSSL_PROVIDER_load(context_, kProvider) : nullptr;
     default_ = good ? OSSL_PROVIDER_load(context_, "default") : nullptr;
-    good = ours_ != nullptr && default_ != nullptr &&
-           RAND_set_DRBG_type(context_, kGenerator, kOurs, nullptr, nullptr) == 1 &&
+    good = ours_ != nullptr && default_ != nullptr && RAND_set_DRBG_type(context_, kGenerator, kOurs, nullptr, nullptr) == 1 &&
            RAND_set_seed_source_type(context_, kGenerator, kOurs) == 1;
     // Generators are made when they are first asked, and draw then: before the first world does.
     std::uint8_t byte = 0;
-    good = good && RAND_bytes_ex(context_, &byte, 1, kStrength) == 1 &&
-           RAND_priv_bytes_ex(context_, &byte, 1, kStrength) == 1;
+    good = good && RAND_bytes_ex(context_, &byte, 1, kStrength) == 1 && RAND_priv_bytes_ex(context_, &byte, 1, kStrength) == 1;
     BENCH_ASSERT(good, "OpenSSL takes a random generator of ours");
   }
   VirtualLibrary(const VirtualLibrary&) = delete;
@@ -155,11 +143,9 @@ class VirtualLibrary {
     OSSL_LIB_CTX_free(context_);
   }
   void seed(std::uint64_t value) {
-    const OSSL_PARAM parameters[] = {OSSL_PARAM_construct_uint64(kSeed, &value),
-                                     OSSL_PARAM_construct_end()};
+    const OSSL_PARAM parameters[] = {OSSL_PARAM_construct_uint64(kSeed, &value), OSSL_PARAM_construct_end()};
     EVP_RAND_CTX* const primary = RAND_get0_primary(context_);
-    BENCH_ASSERT(primary != nullptr && EVP_RAND_CTX_set_params(primary, parameters) == 1,
-                 "OpenSSL takes the world's random stream");
+    BENCH_ASSERT(primary != nullptr && EVP_RAND_CTX_set_params(primary, parameters) == 1, "OpenSSL takes the world's random stream");
   }
   OSSL_LIB_CTX* context() const { return context_; }
 

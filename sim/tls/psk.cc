@@ -14,9 +14,7 @@ namespace {
 
 constexpr std::size_t kShownMax = 300;
 
-bool contains(const std::vector<std::uint16_t>& all, std::uint16_t one) {
-  return std::find(all.begin(), all.end(), one) != all.end();
-}
+bool contains(const std::vector<std::uint16_t>& all, std::uint16_t one) { return std::find(all.begin(), all.end(), one) != all.end(); }
 
 /// Bytes of a stranger, for a message.
 std::string shown(ByteView text) {
@@ -27,9 +25,7 @@ std::string shown(ByteView text) {
   return text.size() > kShownMax ? out + "..." : out;
 }
 
-std::string_view as_text(ByteView bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
+std::string_view as_text(ByteView bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
 }  // namespace
 
@@ -91,9 +87,7 @@ int TlsStream::on_client_hello(int* alert) {
   return good ? SSL_CLIENT_HELLO_SUCCESS : SSL_CLIENT_HELLO_ERROR;
 }
 
-SSL_SESSION* TlsStream::session_for(ByteView identity) {
-  return key_ && as_text(identity) == key_->identity ? make_session() : nullptr;
-}
+SSL_SESSION* TlsStream::session_for(ByteView identity) { return key_ && as_text(identity) == key_->identity ? make_session() : nullptr; }
 
 SSL_SESSION* TlsStream::make_session() {
   const std::uint16_t number = number_of(key_->suite);
@@ -103,8 +97,7 @@ SSL_SESSION* TlsStream::make_session() {
   SSL_SESSION* const session = SSL_SESSION_new();
   const bool good = suite != nullptr && session != nullptr &&
                     SSL_SESSION_set1_master_key(session, key_->bytes.data(), key_->bytes.size()) == 1 &&
-                    SSL_SESSION_set_cipher(session, suite) == 1 &&
-                    SSL_SESSION_set_protocol_version(session, TLS1_3_VERSION) == 1;
+                    SSL_SESSION_set_cipher(session, suite) == 1 && SSL_SESSION_set_protocol_version(session, TLS1_3_VERSION) == 1;
   if (good && !server_ && departs("client.early_data")) SSL_SESSION_set_max_early_data(session, 1024);
   if (good) return session;
   SSL_SESSION_free(session);

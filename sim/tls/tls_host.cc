@@ -25,13 +25,11 @@ TlsStreamHost::TlsStreamHost(World& world, net::StreamHost& inner, Keys& keys, c
 
 TlsStreamHost::~TlsStreamHost() = default;
 
-Result<std::unique_ptr<net::Stream>> TlsStreamHost::connect(const Endpoint& local, const Endpoint& to,
-                                                            net::StreamHandler& handler) {
+Result<std::unique_ptr<net::Stream>> TlsStreamHost::connect(const Endpoint& local, const Endpoint& to, net::StreamHandler& handler) {
   auto key = state_->keys.for_peer(to);
   if (!key) return Failure{key.error()};
   if (!state_->enabled(key->suite)) {
-    return Failure{Problem{fmt::format("TLS to {}: the key goes with {}, which is switched off",
-                                       to_string(to), name_of(key->suite))}};
+    return Failure{Problem{fmt::format("TLS to {}: the key goes with {}, which is switched off", to_string(to), name_of(key->suite))}};
   }
   auto stream = std::make_unique<TlsStream>(state_);
   if (auto begun = stream->connect(local, to, std::move(key).value(), handler); !begun) {
@@ -40,8 +38,7 @@ Result<std::unique_ptr<net::Stream>> TlsStreamHost::connect(const Endpoint& loca
   return std::unique_ptr<net::Stream>(std::move(stream));
 }
 
-Result<std::unique_ptr<net::StreamListener>> TlsStreamHost::listen(const Endpoint& local,
-                                                                   net::StreamAcceptor& acceptor) {
+Result<std::unique_ptr<net::StreamListener>> TlsStreamHost::listen(const Endpoint& local, net::StreamAcceptor& acceptor) {
   auto listener = std::make_unique<TlsListener>(state_, acceptor);
   if (auto open = listener->open(local); !open) return Failure{open.error()};
   return std::unique_ptr<net::StreamListener>(std::move(listener));
@@ -58,8 +55,7 @@ std::optional<Session> session_of(const net::Stream& stream) {
 
 // -------------------------------------------------------------------------------------- listener
 
-TlsListener::TlsListener(std::shared_ptr<HostState> state, net::StreamAcceptor& acceptor)
-    : state_(std::move(state)), acceptor_(acceptor) {}
+TlsListener::TlsListener(std::shared_ptr<HostState> state, net::StreamAcceptor& acceptor) : state_(std::move(state)), acceptor_(acceptor) {}
 
 TlsListener::~TlsListener() = default;
 
@@ -81,8 +77,7 @@ void TlsListener::on_stream(std::unique_ptr<net::Stream> stream) {
 }
 
 std::unique_ptr<TlsStream> TlsListener::take(TlsStream& stream) {
-  const auto found = std::find_if(handshaking_.begin(), handshaking_.end(),
-                                  [&](const auto& held) { return held.get() == &stream; });
+  const auto found = std::find_if(handshaking_.begin(), handshaking_.end(), [&](const auto& held) { return held.get() == &stream; });
   BENCH_ASSERT(found != handshaking_.end(), "a handshake belongs to its listener");
   std::unique_ptr<TlsStream> taken = std::move(*found);
   handshaking_.erase(found);

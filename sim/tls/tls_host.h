@@ -34,8 +34,7 @@ struct Key {
   Bytes bytes;
   Suite suite = Suite::aes_128_gcm_sha256;
 
-  Key(std::string name, Bytes secret, Suite goes_with)
-      : identity(std::move(name)), bytes(std::move(secret)), suite(goes_with) {}
+  Key(std::string name, Bytes secret, Suite goes_with) : identity(std::move(name)), bytes(std::move(secret)), suite(goes_with) {}
   Key(const Key&) = default;
   Key(Key&&) = default;
   Key& operator=(const Key&) = default;
@@ -92,9 +91,9 @@ struct Options {
 };
 
 struct Counters {
-  std::uint64_t connected = 0;  ///< complete handshakes of clients
-  std::uint64_t accepted = 0;   ///< of servers
-  std::uint64_t failed = 0;     ///< handshakes of either
+  std::uint64_t connected = 0;    ///< complete handshakes of clients
+  std::uint64_t accepted = 0;     ///< of servers
+  std::uint64_t failed = 0;       ///< handshakes of either
   std::uint64_t turned_away = 0;  ///< peers that gave way to newer ones
 };
 
@@ -114,10 +113,8 @@ class TlsStreamHost final : public net::StreamHost {
   ~TlsStreamHost() override;
 
   /// Fails, beyond what the seam says, when there is no key for the peer, or its suite is switched off.
-  Result<std::unique_ptr<net::Stream>> connect(const Endpoint& local, const Endpoint& to,
-                                               net::StreamHandler& handler) override;
-  Result<std::unique_ptr<net::StreamListener>> listen(const Endpoint& local,
-                                                      net::StreamAcceptor& acceptor) override;
+  Result<std::unique_ptr<net::Stream>> connect(const Endpoint& local, const Endpoint& to, net::StreamHandler& handler) override;
+  Result<std::unique_ptr<net::StreamListener>> listen(const Endpoint& local, net::StreamAcceptor& acceptor) override;
 
   const Counters& counters() const;
   /// Hears why a listener refused a peer; who connects hears it by on_end().

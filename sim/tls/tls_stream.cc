@@ -24,8 +24,7 @@ TlsStream::TlsStream(std::shared_ptr<HostState> state) : state_(std::move(state)
 
 TlsStream::~TlsStream() = default;
 
-Result<void> TlsStream::connect(const Endpoint& local, const Endpoint& to, Key key,
-                                net::StreamHandler& handler) {
+Result<void> TlsStream::connect(const Endpoint& local, const Endpoint& to, Key key, net::StreamHandler& handler) {
   handler_ = &handler;
   key_ = std::move(key);
   auto inner = state_->inner.connect(local, to, *this);
@@ -137,8 +136,7 @@ void TlsStream::start() {
     SSL_set_connect_state(ssl_.get());
     const std::string suite(name_of(key_->suite));
     const bool other = departs("client.no_sha256");
-    BENCH_ASSERT(SSL_set_ciphersuites(ssl_.get(), other ? "TLS_CHACHA20_POLY1305_SHA256" : suite.c_str()) == 1,
-                 "OpenSSL knows the suite");
+    BENCH_ASSERT(SSL_set_ciphersuites(ssl_.get(), other ? "TLS_CHACHA20_POLY1305_SHA256" : suite.c_str()) == 1, "OpenSSL knows the suite");
   }
 }
 
@@ -201,10 +199,8 @@ void TlsStream::established() {
   ++(server_ ? state_->counters.accepted : state_->counters.connected);
   if (state_->world.trace().on()) {
     const auto agreed = session();
-    trace("tls.handshake",
-          fmt::format("{} for \"{}\": {}, {}{}", server_ ? "accepted" : "connected", agreed->identity,
-                      name_of(agreed->suite), agreed->group.empty() ? "psk_ke" : "psk_dhe_ke ",
-                      agreed->group));
+    trace("tls.handshake", fmt::format("{} for \"{}\": {}, {}{}", server_ ? "accepted" : "connected", agreed->identity,
+                                       name_of(agreed->suite), agreed->group.empty() ? "psk_ke" : "psk_dhe_ke ", agreed->group));
   }
   if (server_) {
     std::exchange(listener_, nullptr)->complete(*this);
@@ -221,15 +217,11 @@ void TlsStream::established() {
   if (handler_ != nullptr) handler_->on_connected();
 }
 
-void TlsStream::timed_out() {
-  fail_handshake(fmt::format("not complete within {}", to_string(state_->options.handshake_timeout)));
-}
+void TlsStream::timed_out() { fail_handshake(fmt::format("not complete within {}", to_string(state_->options.handshake_timeout))); }
 
 // Without the peer's address: whoever reports it knows that, and a failure has the same words wherever it is seen.
 std::string TlsStream::reason() const {
-  const auto alert = [](int code) {
-    return fmt::format("alert {} ({})", code, SSL_alert_desc_string_long(code));
-  };
+  const auto alert = [](int code) { return fmt::format("alert {} ({})", code, SSL_alert_desc_string_long(code)); };
   if (alert_received_ >= 0) return "the peer sent " + alert(alert_received_);
   std::string words = note_;
   if (words.empty() && ERR_GET_REASON(ERR_peek_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING) {
@@ -394,9 +386,7 @@ std::size_t TlsStream::send(std::span<const ByteView> parts) {
 std::size_t TlsStream::write_parts(std::span<const ByteView> parts) {
   std::size_t taken = 0;
   std::size_t gathered = 0;
-  const auto stuck = [this] {
-    return backlog_.size() >= kBacklogEnough && !backlog_.flush(*inner_);
-  };
+  const auto stuck = [this] { return backlog_.size() >= kBacklogEnough && !backlog_.flush(*inner_); };
   for (std::size_t i = 0; i < parts.size(); ++i) {
     ByteView rest = parts[i];
     while (!rest.empty()) {

@@ -95,9 +95,7 @@ class TlsStream final : public net::Stream, net::StreamHandler {
   void fail(net::StreamEnd::Kind kind, std::string text);
   void fail_handshake(const std::string& reason);
   std::string reason() const;
-  bool departs(std::string_view point) const {
-    return state_->options.departs && state_->options.departs(point);
-  }
+  bool departs(std::string_view point) const { return state_->options.departs && state_->options.departs(point); }
   void give_inner_away(Linger::Until until);
   void timed_out();
   void raise(std::uint8_t what);
@@ -118,8 +116,8 @@ class TlsStream final : public net::Stream, net::StreamHandler {
   bool server_ = false;
   bool tcp_open_ = false;
   bool peer_spoke_ = false;
-  bool dry_ = false;            // the inner stream had less than was asked for, and has not called since
-  bool read_blocked_ = false;   // OpenSSL must write before it reads on
+  bool dry_ = false;           // the inner stream had less than was asked for, and has not called since
+  bool read_blocked_ = false;  // OpenSSL must write before it reads on
   bool peer_finished_ = false;
   bool finish_asked_ = false;
   bool inner_finished_ = false;
@@ -127,13 +125,13 @@ class TlsStream final : public net::Stream, net::StreamHandler {
   bool no_psk_offered_ = false;
   bool wants_writable_ = false;
   std::uint8_t raised_ = 0;
-  std::string note_;            // why we refuse, in words better than OpenSSL's
+  std::string note_;  // why we refuse, in words better than OpenSSL's
   int alert_received_ = -1;
   int alert_sent_ = -1;
   net::StreamEnd end_;
   Backlog backlog_;
   Bytes gathered_;
-  Lifetime lifetime_;           // a handler may destroy this
+  Lifetime lifetime_;  // a handler may destroy this
   Timer<TlsStream, &TlsStream::signal> signal_{"tls.signal", *this};
   Timer<TlsStream, &TlsStream::timed_out> patience_{"tls.handshake", *this};
 };

@@ -66,13 +66,15 @@ TEST(Ip, LinkLocalAddressesHaveAnInterface) {
   EXPECT_EQ(to_string(without_scope(*address)), "fe80::1");
   EXPECT_EQ(with_scope(without_scope(*address), scope_of(*address)), *address);
   EXPECT_EQ(IpAddress::parse("fe80::1%1"), IpAddress::parse("fe80::1%lo")) << "lo is the first interface";
-  for (const char* bad : {"fe80::1%no-such-interface", "fe80::1%", "fd00::1%lo", "127.0.0.1%lo"}) EXPECT_FALSE(IpAddress::parse(bad)) << bad;
+  for (const char* bad : {"fe80::1%no-such-interface", "fe80::1%", "fd00::1%lo", "127.0.0.1%lo"})
+    EXPECT_FALSE(IpAddress::parse(bad)) << bad;
   const auto plain = *IpAddress::parse("fd00:0:1:2::1");
   EXPECT_EQ(with_scope(plain, 5), plain) << "of other addresses these bytes are the subnet";
 }
 
 TEST(Suggest, NamesTheNearestWord) {
-  const std::vector<std::string_view> words = {"fabrics", "nvme", "rdma", "tcp", "--suite", "--seed", "kato_ms", "connect_refuses_sqsize_zero"};
+  const std::vector<std::string_view> words = {"fabrics", "nvme",   "rdma",    "tcp",
+                                               "--suite", "--seed", "kato_ms", "connect_refuses_sqsize_zero"};
   EXPECT_EQ(nearest_word("fabric", words), "fabrics");
   EXPECT_EQ(nearest_word("fabircs", words), "fabrics");
   EXPECT_EQ(nearest_word("rmda", words), "rdma");

@@ -28,12 +28,7 @@ void run_worlds(benchmark::State& state, const char* workload, const fault::Plan
 void mixed_worlds(benchmark::State& state) {
   run_worlds(state, "mixed", state.range(1) != 0 ? standard_plan() : fault::Plan{}, static_cast<std::size_t>(state.range(0)));
 }
-BENCHMARK(mixed_worlds)
-    ->ArgNames({"steps", "faults"})
-    ->Args({200, 1})
-    ->Args({200, 0})
-    ->Args({60, 1})
-    ->Unit(benchmark::kMicrosecond);
+BENCHMARK(mixed_worlds)->ArgNames({"steps", "faults"})->Args({200, 1})->Args({200, 0})->Args({60, 1})->Unit(benchmark::kMicrosecond);
 
 void worlds_of(benchmark::State& state, const char* workload) { run_worlds(state, workload, standard_plan(), 200); }
 BENCHMARK_CAPTURE(worlds_of, rdma, "rdma")->Unit(benchmark::kMicrosecond);

@@ -70,8 +70,7 @@ void thousand_queues(benchmark::State& state) {
     BENCH_ASSERT(host.side.request_queues(kQueues), "the controller grants every queue");
     std::vector<std::unique_ptr<IoLoop>> queues;
     for (std::uint16_t qid = 1; qid <= kQueues; ++qid) {
-      queues.push_back(std::make_unique<IoLoop>(host.side, 0, 4096, 8192,
-                                                 IoLoop::Options{.qid = qid}));
+      queues.push_back(std::make_unique<IoLoop>(host.side, 0, 4096, 8192, IoLoop::Options{.qid = qid}));
     }
     state.counters["alone_MiB"] = alone;
     state.counters["connected_MiB"] = target.resident();

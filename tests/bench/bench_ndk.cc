@@ -39,8 +39,7 @@ struct Provided {
     made(a.adapter->Dispatch->NdkCreateConnector(a.adapter, &on_created, nullptr, &a.connector));
     Waits connecting, completing;
     const auto& active = *a.connector->Dispatch;
-    active.NdkConnect(a.connector, a.qp, plain(from), sizeof from, plain(to), sizeof to, 0, 0, nullptr, 0, &Waits::on_done,
-                      &connecting);
+    active.NdkConnect(a.connector, a.qp, plain(from), sizeof from, plain(to), sizeof to, 0, 0, nullptr, 0, &Waits::on_done, &connecting);
     network.world->run_until([&] { return b.connector != nullptr; }, Duration::s(10));
     b.connector->Dispatch->NdkAccept(b.connector, b.qp, 0, 0, nullptr, 0, &on_disconnect, nullptr, &Waits::on_done, &accepting);
     connecting.finish(*network.world);

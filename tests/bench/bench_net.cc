@@ -49,11 +49,7 @@ void sim_packets(benchmark::State& state) {
   }
   state.SetItemsProcessed(static_cast<std::int64_t>(count.packets));
 }
-BENCHMARK(sim_packets)
-    ->ArgNames({"bytes", "window"})
-    ->Args({100, 1})
-    ->Args({100, 32})
-    ->Args({4112, 32});
+BENCHMARK(sim_packets)->ArgNames({"bytes", "window"})->Args({100, 1})->Args({100, 32})->Args({4112, 32});
 
 void raw_ping_pong(benchmark::State& state) {
   const auto size = static_cast<std::size_t>(state.range(0));
@@ -82,9 +78,7 @@ struct RealPeer {
   std::unique_ptr<World> world = World::make_real(1, true);
   RealHost host{*world};
   std::unique_ptr<DatagramPort> port;
-  explicit RealPeer(std::uint8_t last) {
-    port = std::move(host.open({IpAddress::v4(127, 0, 0, last), 0})).value();
-  }
+  explicit RealPeer(std::uint8_t last) { port = std::move(host.open({IpAddress::v4(127, 0, 0, last), 0})).value(); }
   void step() { world->step_towards(world->now()); }
 };
 
@@ -323,8 +317,7 @@ void stream_echo(benchmark::State& state) {
   state.counters["stream_us"] = bench::median(stream_s) * 1e6;
   state.counters["stream_MB_s"] = static_cast<double>(asked + answered) / bench::median(stream_s) / 1e6;
   state.counters["ratio"] = bench::median(raw_s) / bench::median(stream_s);
-  state.counters["sends_each"] =
-      static_cast<double>(after.send_calls - before.send_calls) / static_cast<double>(messages);
+  state.counters["sends_each"] = static_cast<double>(after.send_calls - before.send_calls) / static_cast<double>(messages);
 }
 BENCHMARK(stream_echo)
     ->ArgNames({"asked", "answered", "depth"})

@@ -31,8 +31,7 @@ class Duel {
  public:
   explicit Duel(Raw& raw)
       : raw_(raw),
-        target_(*far_.world, far_.host, IpAddress::v4(127, 0, 0, 32),
-                {.blocks = kBlocks, .blocks_written = kBlocks}),
+        target_(*far_.world, far_.host, IpAddress::v4(127, 0, 0, 32), {.blocks = kBlocks, .blocks_written = kBlocks}),
         host(*near_.world, near_.host, IpAddress::v4(127, 0, 0, 31), target_.listener->local()),
         peer_([this] { turn(); }) {
     pin_to_core(0);
@@ -113,13 +112,7 @@ void read_throughput(benchmark::State& state) {
   state.counters["read_MB_s"] = median(read_rate) / 1e6;
   state.counters["ratio"] = median(read_rate) / median(raw_rate);
 }
-BENCHMARK(read_throughput)
-    ->ArgName("depth")
-    ->Arg(4)
-    ->Arg(8)
-    ->Arg(16)
-    ->Unit(benchmark::kMillisecond)
-    ->UseRealTime();
+BENCHMARK(read_throughput)->ArgName("depth")->Arg(4)->Arg(8)->Arg(16)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 }  // namespace
 }  // namespace fb::bench

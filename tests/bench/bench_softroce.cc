@@ -16,8 +16,7 @@ struct Side {
     device = std::move(make_softroce(world, host, options)).value();
     domain = device->allocate_protection_domain();
     cq = device->create_completion_queue(1024);
-    region = domain->register_memory(
-        memory, rdma::Access::local_write | rdma::Access::remote_write | rdma::Access::remote_read);
+    region = domain->register_memory(memory, rdma::Access::local_write | rdma::Access::remote_write | rdma::Access::remote_read);
     rdma::QueuePairOptions qpo;
     qpo.send_queue = qpo.receive_queue = cq.get();
     qp = device->create_queue_pair(*domain, qpo);
@@ -88,8 +87,7 @@ void write_and_send(benchmark::State& state) {
     pair.world->run_until_idle();
     done += pair.a.poll() + pair.b.poll();
   }
-  if (done != 2 * static_cast<std::size_t>(state.iterations()))
-    state.SkipWithError("lost completions");
+  if (done != 2 * static_cast<std::size_t>(state.iterations())) state.SkipWithError("lost completions");
   state.SetItemsProcessed(state.iterations());
 }
 BENCHMARK(write_and_send);
@@ -104,8 +102,7 @@ void stream(benchmark::State& state, rdma::SendOpcode opcode) {
     pair.world->run_until_idle();
     done += pair.a.poll();
   }
-  if (done != 8 * static_cast<std::size_t>(state.iterations()))
-    state.SkipWithError("lost completions");
+  if (done != 8 * static_cast<std::size_t>(state.iterations())) state.SkipWithError("lost completions");
   state.SetBytesProcessed(state.iterations() * 8 * bytes);
 }
 BENCHMARK_CAPTURE(stream, write, rdma::SendOpcode::rdma_write)->Arg(4096)->Arg(128 << 10);

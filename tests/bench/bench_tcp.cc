@@ -65,9 +65,7 @@ class FarCore {
 struct OneKey final : tls::Keys {
   Result<tls::Key> for_peer(const Endpoint&) override { return key; }
   std::optional<tls::Key> find(std::string_view) override { return key; }
-  tls::Key key{auth::PskIdentity{.hostnqn = std::string(kHostNqn),
-                                 .subnqn = std::string(subsystem::kDefaultSubsystemNqn)}
-                   .text(),
+  tls::Key key{auth::PskIdentity{.hostnqn = std::string(kHostNqn), .subnqn = std::string(subsystem::kDefaultSubsystemNqn)}.text(),
                Bytes(32, 7), tls::Suite::aes_128_gcm_sha256};
 };
 
@@ -90,15 +88,13 @@ class StackPair {
              {.header_digest = options.digests, .data_digest = options.digests}) {
     take_turn();
     host.enable();
-    io.emplace(host, depth, bytes, kBlocks,
-               IoLoop::Options{.random = bytes == 4096, .flow_control = options.flow_control});
+    io.emplace(host, depth, bytes, kBlocks, IoLoop::Options{.random = bytes == 4096, .flow_control = options.flow_control});
   }
   ~StackPair() { core_.serve(nullptr); }
   void take_turn() { core_.serve(&turn_); }
 
  private:
-  static net::StreamHost& pick(const PairOptions& options, net::StreamHost& plain,
-                               net::StreamHost& secure) {
+  static net::StreamHost& pick(const PairOptions& options, net::StreamHost& plain, net::StreamHost& secure) {
     return options.tls ? secure : plain;
   }
   FarCore& core_;
@@ -130,8 +126,7 @@ struct Tally {
     far_calls = pair.far_sockets.stream_counters().receive_calls;
   }
   void add() {
-    const auto since = [](transport::TcpCounters& sum, const transport::TcpCounters& now,
-                          const transport::TcpCounters& then) {
+    const auto since = [](transport::TcpCounters& sum, const transport::TcpCounters& now, const transport::TcpCounters& then) {
       sum.pdus_in += now.pdus_in - then.pdus_in;
       sum.pdus_out += now.pdus_out - then.pdus_out;
       sum.receives += now.receives - then.receives;
@@ -193,8 +188,7 @@ void tcp_latency(benchmark::State& state) {
 BENCHMARK(tcp_latency)->ArgName("sqhd")->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 /// Runs a stack and the raw program in turns; rates are per second.
-void duel(benchmark::State& state, const PairOptions& options, std::uint32_t bytes,
-          std::uint16_t depth, std::size_t raw_memory) {
+void duel(benchmark::State& state, const PairOptions& options, std::uint32_t bytes, std::uint16_t depth, std::size_t raw_memory) {
   pin_to_core(0);
   FarCore core;
   RawTcpEcho raw(kQuestionBytes, kDataHeader + bytes, depth, raw_memory);
@@ -241,17 +235,10 @@ BENCHMARK(tcp_reads)
 
 // 128 KiB reads of a namespace that holds data. Wanted: ratio at least 0.7.
 void tcp_throughput(benchmark::State& state) {
-  duel(state, {.target = {.blocks = kBlocks, .blocks_written = kBlocks}}, 128 << 10,
-       static_cast<std::uint16_t>(state.range(0)), kBlocks * 4096);
+  duel(state, {.target = {.blocks = kBlocks, .blocks_written = kBlocks}}, 128 << 10, static_cast<std::uint16_t>(state.range(0)),
+       kBlocks * 4096);
 }
-BENCHMARK(tcp_throughput)
-    ->ArgName("depth")
-    ->Arg(4)
-    ->Arg(8)
-    ->Arg(16)
-    ->Arg(32)
-    ->Unit(benchmark::kMillisecond)
-    ->UseRealTime();
+BENCHMARK(tcp_throughput)->ArgName("depth")->Arg(4)->Arg(8)->Arg(16)->Arg(32)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 // Two stacks in turns: header and data digests on against off (wanted: ratio at least 0.85), or TLS against
 // none.

@@ -21,9 +21,7 @@ constexpr std::uint8_t kWrite = 1, kRead = 2;
 class Target final : public ControllerAcceptor {
  public:
   struct Queue final : ControllerChannelHandler {
-    explicit Queue(std::unique_ptr<ControllerChannel> c) : channel(std::move(c)) {
-      channel->set_handler(this);
-    }
+    explicit Queue(std::unique_ptr<ControllerChannel> c) : channel(std::move(c)) { channel->set_handler(this); }
     void on_command(ArrivedCommand& command) override {
       const View<nvme::SqeLayout> sqe{command.sqe};
       const std::uint32_t bytes = sqe.get(nvme::sqe::cdw10);
@@ -40,9 +38,7 @@ class Target final : public ControllerAcceptor {
     void on_end(std::string_view) override {}
     std::unique_ptr<ControllerChannel> channel;
   };
-  void on_channel(std::unique_ptr<ControllerChannel> channel) override {
-    queues.push_back(std::make_unique<Queue>(std::move(channel)));
-  }
+  void on_channel(std::unique_ptr<ControllerChannel> channel) override { queues.push_back(std::make_unique<Queue>(std::move(channel))); }
   std::vector<std::unique_ptr<Queue>> queues;
 };
 
@@ -67,8 +63,7 @@ class Host final : public HostChannelHandler {
     nvme::Sqe sqe;
     sqe.set(nvme::sqe::opcode, opcode_).set(nvme::sqe::cid, slot);
     sqe.set(nvme::sqe::cdw10, static_cast<std::uint32_t>(data_[slot].size()));
-    const Direction direction =
-        opcode_ == kWrite ? Direction::to_controller : Direction::from_controller;
+    const Direction direction = opcode_ == kWrite ? Direction::to_controller : Direction::from_controller;
     channel->send(slot, sqe.mutable_bytes(), {direction, data_[slot], false, false});
   }
   std::unique_ptr<HostChannel> channel;
@@ -138,7 +133,10 @@ void thousand_queues(benchmark::State& state) {
     ControllerFabricOptions options;
     options.io_queues_max = 1000;
     Setup setup(options);
-    const auto used = [] { const auto info = ::mallinfo2(); return info.uordblks + info.hblkhd; };
+    const auto used = [] {
+      const auto info = ::mallinfo2();
+      return info.uordblks + info.hblkhd;
+    };
     const std::size_t before = used();
     std::vector<std::unique_ptr<Host>> hosts;
     for (std::uint16_t q = 1; q <= 1000; ++q) {

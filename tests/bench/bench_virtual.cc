@@ -13,8 +13,7 @@ namespace {
 void virtual_reads(benchmark::State& state) {
   Stack stack;
   stack.host_side.enable();
-  IoLoop io(stack.host_side, static_cast<std::uint16_t>(state.range(0)),
-            static_cast<std::uint32_t>(state.range(1)), 32768);
+  IoLoop io(stack.host_side, static_cast<std::uint16_t>(state.range(0)), static_cast<std::uint32_t>(state.range(1)), 32768);
   constexpr std::uint64_t kBatch = 1000;
   io.run(kBatch);
   for (auto _ : state) io.run(kBatch);
@@ -32,8 +31,8 @@ void virtual_tcp_reads(benchmark::State& state) {
   TcpTargetSide target(*world, target_end, target_end.address(), {});
   TcpHostSide host(*world, host_end, host_end.address(), target.listener->local());
   host.enable();
-  IoLoop io(host, static_cast<std::uint16_t>(state.range(0)),
-            static_cast<std::uint32_t>(state.range(1)), 32768, IoLoop::Options{.flow_control = false});
+  IoLoop io(host, static_cast<std::uint16_t>(state.range(0)), static_cast<std::uint32_t>(state.range(1)), 32768,
+            IoLoop::Options{.flow_control = false});
   constexpr std::uint64_t kBatch = 1000;
   io.run(kBatch);
   for (auto _ : state) io.run(kBatch);
@@ -129,8 +128,7 @@ void worlds(benchmark::State& state) {
     events += stack.world->loop().events_run();
   }
   state.SetItemsProcessed(state.iterations());
-  state.counters["events"] = benchmark::Counter(static_cast<double>(events),
-                                                benchmark::Counter::kAvgIterations);
+  state.counters["events"] = benchmark::Counter(static_cast<double>(events), benchmark::Counter::kAvgIterations);
 }
 BENCHMARK(worlds)->Unit(benchmark::kMicrosecond);
 

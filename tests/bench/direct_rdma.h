@@ -22,9 +22,7 @@ struct QuietHandler final : rdma::ConnectionHandler, rdma::ListenHandler {
   void on_unreachable(rdma::QueuePair&) override {}
   void on_disconnected(rdma::QueuePair&) override {}
   void on_queue_error(rdma::QueuePair&) override {}
-  void on_connection_request(std::unique_ptr<rdma::ConnectionRequest> request) override {
-    request->accept(*passive, {});
-  }
+  void on_connection_request(std::unique_ptr<rdma::ConnectionRequest> request) override { request->accept(*passive, {}); }
   bool established = false;
   rdma::QueuePair* passive = nullptr;
 };

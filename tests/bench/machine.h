@@ -61,9 +61,7 @@ class Peer {
   std::thread thread_;
 };
 
-inline double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+inline double seconds_now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 inline double median(std::vector<double> values) {
   if (values.empty()) return 0;

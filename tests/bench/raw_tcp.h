@@ -83,8 +83,7 @@ class RawTcpEcho {
     }
     void push() {
       if (owed == 0) return;
-      const ssize_t size = send(fd, out.data() + from, std::min(owed, out.size() - from),
-                                MSG_DONTWAIT | MSG_NOSIGNAL);
+      const ssize_t size = send(fd, out.data() + from, std::min(owed, out.size() - from), MSG_DONTWAIT | MSG_NOSIGNAL);
       if (size <= 0) return;
       owed -= static_cast<std::size_t>(size);
       if (goes_round) from = (from + static_cast<std::size_t>(size)) % out.size();

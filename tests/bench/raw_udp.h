@@ -41,17 +41,14 @@ class RawSocket {
     const int on = 1;
     setsockopt(fd_, SOL_UDP, 104 /* UDP_GRO */, &on, sizeof on);
   }
-  void send_as_trains(int segment) {
-    setsockopt(fd_, SOL_UDP, UDP_SEGMENT, &segment, sizeof segment);
-  }
+  void send_as_trains(int segment) { setsockopt(fd_, SOL_UDP, UDP_SEGMENT, &segment, sizeof segment); }
   bool send(const std::uint8_t* data, std::size_t size, sockaddr_in to) {
     return sendto(fd_, data, size, 0, plain(to), sizeof to) == static_cast<ssize_t>(size);
   }
   /// -1 when there is nothing.
   ssize_t receive(std::uint8_t* data, std::size_t size, sockaddr_in* from = nullptr) {
     socklen_t length = sizeof(sockaddr_in);
-    return recvfrom(fd_, data, size, MSG_DONTWAIT, from == nullptr ? nullptr : plain(*from),
-                    from == nullptr ? nullptr : &length);
+    return recvfrom(fd_, data, size, MSG_DONTWAIT, from == nullptr ? nullptr : plain(*from), from == nullptr ? nullptr : &length);
   }
 
  private:
@@ -89,11 +86,8 @@ class RawPingPong {
 class RawTrains {
  public:
   static constexpr int kWindow = 8;
-  RawTrains(std::size_t segment, std::size_t segments, std::size_t source_bytes,
-            std::size_t sink_bytes)
-      : train_bytes_(segment * segments),
-        source_(std::max(source_bytes, train_bytes_), 1),
-        sink_(std::max(sink_bytes, kTrainMost), 2) {
+  RawTrains(std::size_t segment, std::size_t segments, std::size_t source_bytes, std::size_t sink_bytes)
+      : train_bytes_(segment * segments), source_(std::max(source_bytes, train_bytes_), 1), sink_(std::max(sink_bytes, kTrainMost), 2) {
     near_.send_as_trains(static_cast<int>(segment));
     far_.merge_received();
   }

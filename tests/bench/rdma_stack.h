@@ -26,16 +26,14 @@ struct Device {
 
 struct RdmaTargetSide : private Device, TargetSide {
   RdmaTargetSide(World& w, net::DatagramHost& host, const IpAddress& address, const Options& options)
-      : Device(w, host, "target", address),
-        TargetSide(w, address, options, [&](const auto& fabric, auto& acceptor) {
+      : Device(w, host, "target", address), TargetSide(w, address, options, [&](const auto& fabric, auto& acceptor) {
           return transport::RdmaControllerFabric::start(w, *device, fabric, acceptor).value();
         }) {}
 };
 
 struct RdmaHostSide : private Device, HostSide {
   RdmaHostSide(World& w, net::DatagramHost& host, const IpAddress& address, const Endpoint& target)
-      : Device(w, host, "host", address),
-        HostSide(w, target, std::make_unique<transport::RdmaHostFabric>(w, *device)) {}
+      : Device(w, host, "host", address), HostSide(w, target, std::make_unique<transport::RdmaHostFabric>(w, *device)) {}
 };
 
 /// Both sides in one virtual world.

@@ -17,8 +17,7 @@
 
 namespace fb::bench {
 
-inline constexpr std::string_view kHostNqn =
-    "nqn.2014-08.org.nvmexpress:uuid:00000000-0000-0000-0000-000000000001";
+inline constexpr std::string_view kHostNqn = "nqn.2014-08.org.nvmexpress:uuid:00000000-0000-0000-0000-000000000001";
 
 /// A subsystem with one namespace of 4 KiB blocks behind a listener.
 struct TargetSide {
@@ -26,17 +25,16 @@ struct TargetSide {
     std::uint64_t blocks = 65536;
     std::uint64_t blocks_written = 0;  ///< with a pattern, from the first on
     std::uint16_t io_queues_max = 16;
-    bool null = false;  ///< the namespace keeps nothing and reads as zeroes
+    bool null = false;                 ///< the namespace keeps nothing and reads as zeroes
     std::uint8_t protection_type = 0;  ///< with 8 bytes of metadata
     /// What the I/O needs and nothing else: no ANA, no reservations, no directives, no Lockdown.
     bool bare = false;
   };
-  using Listen = std::function<std::unique_ptr<transport::ControllerFabric>(
-      const transport::ControllerFabricOptions&, transport::ControllerAcceptor&)>;
+  using Listen = std::function<std::unique_ptr<transport::ControllerFabric>(const transport::ControllerFabricOptions&,
+                                                                            transport::ControllerAcceptor&)>;
 
   /// `listen` opens the fabric of `address`.
-  TargetSide(World& w, const IpAddress& address, const Options& options, const Listen& listen)
-      : world(w) {
+  TargetSide(World& w, const IpAddress& address, const Options& options, const Listen& listen) : world(w) {
     subsystem::SubsystemOptions system;
     system.io_queues_max = options.io_queues_max;
     if (options.bare) {
@@ -74,24 +72,18 @@ struct TargetSide {
 
 /// A host with one admin queue.
 struct HostSide {
-  HostSide(World& w, const Endpoint& target, std::unique_ptr<transport::HostFabric> over)
-      : world(w), to(target), fabric(std::move(over)) {}
+  HostSide(World& w, const Endpoint& target, std::unique_ptr<transport::HostFabric> over) : world(w), to(target), fabric(std::move(over)) {}
 
   /// Admin queue connected, controller enabled.
   void enable() {
     admin = std::make_unique<host::RawQueue>(world, *fabric, host::RawQueueOptions{.to = to});
     BENCH_ASSERT(admin->connect_transport().wait().connected, "the transport connects");
-    const auto reply = admin->send(host::connect({.hostid = {1},
-                                                  .hostnqn = kHostNqn,
-                                                  .subnqn = subsystem::kDefaultSubsystemNqn}))
-                           .wait();
+    const auto reply = admin->send(host::connect({.hostid = {1}, .hostnqn = kHostNqn, .subnqn = subsystem::kDefaultSubsystemNqn})).wait();
     BENCH_ASSERT(reply.ok(), "Connect succeeds");
     cntlid = static_cast<std::uint16_t>(reply.dw0() & 0xFFFF);
     constexpr std::uint32_t kEnable = 6u << 16 | 4u << 20 | 1;
     BENCH_ASSERT(admin->send(host::property_set(0x14, kEnable)).wait().ok(), "CC is written");
-    world.run_until(
-        [&] { return (admin->send(host::property_get(0x1C)).wait().value() & 1) != 0; },
-        Duration::s(1));
+    world.run_until([&] { return (admin->send(host::property_get(0x1C)).wait().value() & 1) != 0; }, Duration::s(1));
   }
 
   /// Number of Queues: true when the controller grants so many I/O queues.
@@ -113,33 +105,26 @@ class IoLoop final : host::QueueHandler {
  public:
   struct Options {
     std::uint16_t qid = 1;
-    bool random = false;        ///< where the reads are, instead of one after the other
-    bool flow_control = true;   ///< of the submission queue: asked for
-    bool strips = false;        ///< protection information is checked and stripped
-    bool writes = false;        ///< instead of reads
+    bool random = false;       ///< where the reads are, instead of one after the other
+    bool flow_control = true;  ///< of the submission queue: asked for
+    bool strips = false;       ///< protection information is checked and stripped
+    bool writes = false;       ///< instead of reads
   };
   /// The reads go round the first `blocks` of the namespace.
-  IoLoop(HostSide& side, std::uint16_t depth, std::uint32_t bytes, std::uint64_t blocks)
-      : IoLoop(side, depth, bytes, blocks, Options{}) {}
-  IoLoop(HostSide& side, std::uint16_t depth, std::uint32_t bytes, std::uint64_t blocks,
-         const Options& options)
+  IoLoop(HostSide& side, std::uint16_t depth, std::uint32_t bytes, std::uint64_t blocks) : IoLoop(side, depth, bytes, blocks, Options{}) {}
+  IoLoop(HostSide& side, std::uint16_t depth, std::uint32_t bytes, std::uint64_t blocks, const Options& options)
       : side_(side),
         bytes_(bytes),
         blocks_(blocks),
         random_(options.random),
         strips_(options.strips),
         writes_(options.writes),
-        queue_(side.world, *side.fabric, *this,
-               {.qid = options.qid,
-                .entries = 128,
-                .cntlid = side.cntlid,
-                .in_capsule_bytes = 4096}) {
+        queue_(side.world, *side.fabric, *this, {.qid = options.qid, .entries = 128, .cntlid = side.cntlid, .in_capsule_bytes = 4096}) {
     queue_.open(side_.to);
     side_.world.run_until([&] { return queue_.connected(); }, Duration::s(1));
     BENCH_ASSERT(queue_.connected(), "the I/O queue's transport connects");
     Connector connector;
-    const std::uint8_t cattr =
-        options.flow_control ? std::uint8_t{0} : fabrics::cattr_bits::disable_sq_flow_control;
+    const std::uint8_t cattr = options.flow_control ? std::uint8_t{0} : fabrics::cattr_bits::disable_sq_flow_control;
     const host::ConnectCommand command = host::connect({.qid = options.qid,
                                                         .entries = 128,
                                                         .cattr = cattr,

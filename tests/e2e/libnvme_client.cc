@@ -39,12 +39,12 @@ void check_management(nvme_mi_ep_t endpoint) {
   expect(nvme_mi_mi_read_mi_data_port(endpoint, 1, &port) == 0 && port.portt == 2, "port 1 is a two-wire port", port.portt);
   nvme_ctrl_list list = {};
   expect(nvme_mi_mi_read_mi_data_ctrl_list(endpoint, 0, &list) == 0, "controller list");
-  expect(le16toh(list.num) == kControllers && le16toh(list.identifier[0]) == 1 && le16toh(list.identifier[2]) == 3,
-         "controllers 1 to 3", le16toh(list.num));
+  expect(le16toh(list.num) == kControllers && le16toh(list.identifier[0]) == 1 && le16toh(list.identifier[2]) == 3, "controllers 1 to 3",
+         le16toh(list.num));
   expect(nvme_mi_mi_read_mi_data_ctrl_list(endpoint, 3, &list) == 0 && le16toh(list.num) == 1, "controllers from 3 on");
   nvme_mi_read_ctrl_info controller = {};
-  expect(nvme_mi_mi_read_mi_data_ctrl(endpoint, 1, &controller) == 0 && le16toh(controller.vid) == 0xFB0E,
-         "controller information", le16toh(controller.vid));
+  expect(nvme_mi_mi_read_mi_data_ctrl(endpoint, 1, &controller) == 0 && le16toh(controller.vid) == 0xFB0E, "controller information",
+         le16toh(controller.vid));
   nvme_mi_nvm_ss_health_status health = {};
   expect(nvme_mi_mi_subsystem_health_status_poll(endpoint, true, &health) == 0, "health poll");
   expect((health.nss & 0x20) != 0 && health.sw == 0xFF && health.ctemp == 37, "a healthy drive at 37 degrees", health.ctemp);
@@ -53,8 +53,8 @@ void check_management(nvme_mi_ep_t endpoint) {
   expect(nvme_mi_mi_config_set_mctp_mtu(endpoint, 1, 128) == 0, "a larger unit");
   expect(nvme_mi_mi_config_get_mctp_mtu(endpoint, 1, &unit) == 0 && unit == 128, "it is kept", unit);
   nvme_mi_config_smbus_freq frequency = {};
-  expect(nvme_mi_mi_config_get_smbus_freq(endpoint, 1, &frequency) == 0 && frequency == NVME_MI_CONFIG_SMBUS_FREQ_100kHz,
-         "frequency", frequency);
+  expect(nvme_mi_mi_config_get_smbus_freq(endpoint, 1, &frequency) == 0 && frequency == NVME_MI_CONFIG_SMBUS_FREQ_100kHz, "frequency",
+         frequency);
   expect(nvme_mi_mi_config_set_smbus_freq(endpoint, 1, NVME_MI_CONFIG_SMBUS_FREQ_400kHz) == 0, "400 kHz");
   expect(nvme_mi_mi_config_set_health_status_change(endpoint, 0xFFF) == 0, "changes cleared");
 }
@@ -66,8 +66,8 @@ void check_commands(nvme_mi_ctrl_t controller) {
   nvme_id_ns space = {};
   expect(nvme_mi_admin_identify_ns(controller, 1, &space) == 0 && le64toh(space.nsze) == 0x20000, "Identify Namespace");
   nvme_smart_log smart = {};
-  expect(nvme_mi_admin_get_log_smart(controller, NVME_NSID_ALL, false, &smart) == 0 && smart.temperature[0] == 0x36,
-         "SMART log", smart.temperature[0]);
+  expect(nvme_mi_admin_get_log_smart(controller, NVME_NSID_ALL, false, &smart) == 0 && smart.temperature[0] == 0x36, "SMART log",
+         smart.temperature[0]);
   std::vector<char> image(4096, 1);
   std::memcpy(image.data(), "FBFW3.1     ", 12);
   nvme_fw_download_args download = {};
@@ -125,8 +125,7 @@ void check_commands(nvme_mi_ctrl_t controller) {
   nvme_self_test_log tests = {};
   expect(nvme_mi_admin_get_log_device_self_test(controller, &tests) == 0 && tests.current_operation == 0, "self-test log");
   __u32 nothing = 0;
-  expect(is_refused(nvme_mi_admin_admin_passthru(controller, 0x1C, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, nullptr, 0, nullptr,
-                                                 0, &nothing)),
+  expect(is_refused(nvme_mi_admin_admin_passthru(controller, 0x1C, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, nullptr, 0, nullptr, 0, &nothing)),
          "Virtualization Management is refused");
 }
 
@@ -152,8 +151,8 @@ int main(int argc, char** argv) {
   if (root == nullptr) return 1;
   if (argc > 2 && std::string(argv[1]) == "unit") {
     nvme_mi_ep_t const endpoint = nvme_mi_open_mctp(root, 1, 9);
-    const bool set = endpoint != nullptr &&
-                     nvme_mi_mi_config_set_mctp_mtu(endpoint, 1, static_cast<std::uint16_t>(std::atoi(argv[2]))) == 0;
+    const bool set =
+        endpoint != nullptr && nvme_mi_mi_config_set_mctp_mtu(endpoint, 1, static_cast<std::uint16_t>(std::atoi(argv[2]))) == 0;
     nvme_mi_free_root(root);
     return set ? 0 : 1;
   }

@@ -23,9 +23,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto world = fb::World::make_virtual(1);
   const auto nonces = make_nonces(*world, "fuzz");
   const Secret secret(fb::Bytes(32, 0x11), AuthHash::sha_256);
-  const std::vector<DhGroup> groups = (terms & 1) != 0
-                                          ? std::vector{DhGroup::ffdhe2048, DhGroup::null}
-                                          : std::vector{DhGroup::null, DhGroup::ffdhe2048};
+  const std::vector<DhGroup> groups =
+      (terms & 1) != 0 ? std::vector{DhGroup::ffdhe2048, DhGroup::null} : std::vector{DhGroup::null, DhGroup::ffdhe2048};
   const auto mutual = (terms & 2) != 0 ? std::optional{secret} : std::nullopt;
   const auto channel = (terms & 4) != 0 ? SecureChannel::new_tls_psk : SecureChannel::none;
   if ((terms & 8) != 0) {
@@ -36,8 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     return 0;
   }
-  ControllerAuth controller({"h", "s", secret, mutual, all_hashes(), groups, (terms & 4) != 0, false},
-                            *nonces);
+  ControllerAuth controller({"h", "s", secret, mutual, all_hashes(), groups, (terms & 4) != 0, false}, *nonces);
   // An honest host's Negotiate first, so that the later messages are reached.
   HostAuth peer({"h", "s", secret, mutual, all_hashes(), groups, channel}, *nonces);
   if ((terms & 16) != 0) controller.on_message(peer.begin().message);

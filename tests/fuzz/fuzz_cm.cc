@@ -74,18 +74,21 @@ struct Stage {
     deliver(dut, mad);
   }
 
-  FakeQp* some_qp(Script& script) {
-    return dut.qps.empty() ? nullptr : dut.qps[script.byte() % dut.qps.size()].get();
-  }
+  FakeQp* some_qp(Script& script) { return dut.qps.empty() ? nullptr : dut.qps[script.byte() % dut.qps.size()].get(); }
 
   void step(Script& script) {
     switch (script.byte() % 12) {
-      case 0: return deliver_raw(script);
+      case 0:
+        return deliver_raw(script);
       case 1:
       case 2:
-      case 3: return deliver_shaped(script);
-      case 4: return world->run_for(Duration::ms(script.byte() * 64));
-      case 5: dut.manner = static_cast<FakeNode::Manner>(script.byte() % 3); return;
+      case 3:
+        return deliver_shaped(script);
+      case 4:
+        return world->run_for(Duration::ms(script.byte() * 64));
+      case 5:
+        dut.manner = static_cast<FakeNode::Manner>(script.byte() % 3);
+        return;
       case 6:
         if (dut.qps.size() < 200) dut.connect(kRawAddress, {.private_data = script.take(20)});
         return;

@@ -17,7 +17,9 @@ class NoSockets final : public TargetListeners {
  public:
   std::vector<Listener> list() const override { return all_; }
   void add(const std::string& url, bool discovery_only) override { all_.push_back({url, 1, discovery_only}); }
-  void remove(const std::string& url) override { std::erase_if(all_, [&](const Listener& one) { return one.url == url; }); }
+  void remove(const std::string& url) override {
+    std::erase_if(all_, [&](const Listener& one) { return one.url == url; });
+  }
 
  private:
   std::vector<Listener> all_ = {{"tcp://192.0.2.1:4420", 1, false}};

@@ -74,8 +74,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto world = World::make_virtual(1);
   const host::ConnectOptions connect;
   try {
-    DrivenHost host(
-        *world, [&](DriverListener& listener) { return std::make_unique<Anybody>(*world, lines, listener); }, "tcp", connect, {});
+    DrivenHost host(*world, [&](DriverListener& listener) { return std::make_unique<Anybody>(*world, lines, listener); }, "tcp", connect,
+                    {});
     live(host);
   } catch (const UserError& told) {
     BENCH_ASSERT(std::string_view(told.what()).starts_with("the host's program"), "a user is told whose fault it is");

@@ -33,10 +33,14 @@ struct Session {
       const std::uint8_t what = in.byte();
       if ((what & 1) != 0) alter(in, cqe);
       switch (what >> 1 & 31) {
-        case 1: return Answer::withhold;
-        case 2: return Answer::send_twice;
-        case 3: return Answer::disconnect_instead;
-        default: return Answer::send;
+        case 1:
+          return Answer::withhold;
+        case 2:
+          return Answer::send_twice;
+        case 3:
+          return Answer::disconnect_instead;
+        default:
+          return Answer::send;
       }
     };
   }
@@ -87,16 +91,20 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       const MutableBytes part = MutableBytes(memory).first((in.byte() % 64 + 1u) * 512);
       const std::uint64_t lba = in.byte();
       switch (in.byte() % 4) {
-        case 0: ops.push_back(ns->write(lba, part)); break;
-        case 1: ops.push_back(ns->flush()); break;
-        default: ops.push_back(ns->read(lba, part));
+        case 0:
+          ops.push_back(ns->write(lba, part));
+          break;
+        case 1:
+          ops.push_back(ns->flush());
+          break;
+        default:
+          ops.push_back(ns->read(lba, part));
       }
     }
     session.disturb();
   }
   rig.world->run_for(Duration::s(1000));
   for (const auto& op : ops) BENCH_ASSERT(op.settled(), "every operation ends");
-  BENCH_ASSERT(found.settled() && connects[0].settled() && connects[1].settled(),
-               "every attempt ends");
+  BENCH_ASSERT(found.settled() && connects[0].settled() && connects[1].settled(), "every attempt ends");
   return 0;
 }

@@ -24,23 +24,23 @@ void answer(const json& outcome) {
 
 void take(const Request& request) {
   answer(outcome_of([&] {
-           const Bench bench = bench_of(request.body);
-           return json{{"traddr", bench.traddr}, {"trsvcid", bench.trsvcid}};
-         }));
+    const Bench bench = bench_of(request.body);
+    return json{{"traddr", bench.traddr}, {"trsvcid", bench.trsvcid}};
+  }));
   answer(outcome_of([&] {
-           const auto words = connect_words(request.body, kBench);
-           for (std::size_t n = 1; n < words.size(); ++n) {
-             BENCH_ASSERT(words[n].starts_with("--"), "what a bench says is the value of an option, and none itself");
-           }
-           return json{{"words", words}};
-         }));
+    const auto words = connect_words(request.body, kBench);
+    for (std::size_t n = 1; n < words.size(); ++n) {
+      BENCH_ASSERT(words[n].starts_with("--"), "what a bench says is the value of an option, and none itself");
+    }
+    return json{{"words", words}};
+  }));
   answer(outcome_of([&] {
-           const std::string line = connect_line(request.body, kBench, {"nqn.host", "0f"});
-           BENCH_ASSERT(line.ends_with(",hostnqn=nqn.host,hostid=0f,tls"), "what a bench says adds no option");
-           BENCH_ASSERT(line.find('\n') == std::string::npos, "the kernel is told one line");
-           BENCH_ASSERT(line.find(",hostnqn=") == line.rfind(",hostnqn="), "one name");
-           return json{{"line", line}};
-         }));
+    const std::string line = connect_line(request.body, kBench, {"nqn.host", "0f"});
+    BENCH_ASSERT(line.ends_with(",hostnqn=nqn.host,hostid=0f,tls"), "what a bench says adds no option");
+    BENCH_ASSERT(line.find('\n') == std::string::npos, "the kernel is told one line");
+    BENCH_ASSERT(line.find(",hostnqn=") == line.rfind(",hostnqn="), "one name");
+    return json{{"line", line}};
+  }));
 }
 
 }  // namespace

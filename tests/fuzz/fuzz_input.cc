@@ -27,8 +27,7 @@ bool taken(const Result<T>& result) {
 void read_token(std::string_view text) {
   const auto token = parse_replay_token(text);
   if (taken(token)) {
-    BENCH_ASSERT(parse_replay_token(to_string(token.value())).value() == token.value(),
-                 "a token reads back");
+    BENCH_ASSERT(parse_replay_token(to_string(token.value())).value() == token.value(), "a token reads back");
   }
   // The same with a check word that fits, so that the fields behind it are reached.
   ReplayToken made;

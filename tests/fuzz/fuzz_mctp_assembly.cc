@@ -33,12 +33,9 @@ struct Counting final : MessageHandler {
 class Target {
  public:
   explicit Target(std::uint8_t flags)
-      : endpoint_(*world_, *port_,
-                  {.name = "us",
-                   .eid = 9,
-                   .reassembles_as_linux = (flags & 1) != 0,
-                   .address_in_key = (flags & 2) != 0,
-                   .assemblies_max = 4}) {
+      : endpoint_(
+            *world_, *port_,
+            {.name = "us", .eid = 9, .reassembles_as_linux = (flags & 1) != 0, .address_in_key = (flags & 2) != 0, .assemblies_max = 4}) {
     endpoint_.set_handler(MessageType::nvme_mi, &handler_, Counting::kMax);
     endpoint_.set_unit((flags & 4) != 0 ? 250 : 64);
   }
@@ -46,12 +43,24 @@ class Target {
   void step(fuzz::Input& input) {
     const std::uint8_t kind = input.byte();
     switch (kind % 8) {
-      case 0: raw(input.bytes(input.byte())); break;
-      case 1: world_->run_for(Duration::ms(input.byte())); break;
-      case 2: (void)endpoint_.take_tag(8); break;
-      case 3: endpoint_.release_tag(8, {static_cast<std::uint8_t>(input.byte() & 7), true}); break;
-      case 4: answer(input); break;
-      default: packet(input, kind); break;
+      case 0:
+        raw(input.bytes(input.byte()));
+        break;
+      case 1:
+        world_->run_for(Duration::ms(input.byte()));
+        break;
+      case 2:
+        (void)endpoint_.take_tag(8);
+        break;
+      case 3:
+        endpoint_.release_tag(8, {static_cast<std::uint8_t>(input.byte() & 7), true});
+        break;
+      case 4:
+        answer(input);
+        break;
+      default:
+        packet(input, kind);
+        break;
     }
     if (endpoint_.assembler().open() > 4) std::abort();
     if (endpoint_.assembler().bytes_held() > 4 * (Counting::kMax + 250)) std::abort();

@@ -23,8 +23,7 @@ void deframe(ByteView bytes, serial::Unescape unescape) {
     serial::Deframer again(68, unescape);
     bool found = false;
     for (const std::uint8_t one : frame) found = again.push(one) == serial::Deframer::Step::packet;
-    if (!found || !std::equal(again.packet().begin(), again.packet().end(),
-                              deframer.packet().begin(), deframer.packet().end())) {
+    if (!found || !std::equal(again.packet().begin(), again.packet().end(), deframer.packet().begin(), deframer.packet().end())) {
       std::abort();
     }
   }

@@ -84,10 +84,7 @@ void send(Session& session, Bytes body, std::uint8_t tag) {
 /// A message that looks like one: its kind and its fields are the input's, its check is right.
 void message(Session& session, Input& in, mi::MessageKind kind, std::size_t size) {
   Bytes body(size);
-  MutableView<mi::MessageHeader>{body}
-      .set(mi::header::ic, true)
-      .set(mi::header::mt, mi::kNvmeMiType)
-      .set(mi::header::nmimt, kind);
+  MutableView<mi::MessageHeader>{body}.set(mi::header::ic, true).set(mi::header::mt, mi::kNvmeMiType).set(mi::header::nmimt, kind);
   const std::uint8_t bits = in.byte();
   body[1] = static_cast<std::uint8_t>(body[1] | (bits & 1));
   body[2] = static_cast<std::uint8_t>(bits >> 1 & 3);

@@ -14,9 +14,7 @@ using fuzz::Input;
 
 /// Answers as the input says: like the request, with some bytes changed, once or more often.
 struct Liar final : mctp::MessageHandler {
-  Liar(mctp::Endpoint& mine, Input& from) : end(mine), in(from) {
-    end.set_handler(mctp::MessageType::nvme_mi, this, 65536);
-  }
+  Liar(mctp::Endpoint& mine, Input& from) : end(mine), in(from) { end.set_handler(mctp::MessageType::nvme_mi, this, 65536); }
   ~Liar() { end.set_handler(mctp::MessageType::nvme_mi, nullptr, 0); }
   void on_message(const mctp::Incoming& message) override {
     const std::uint8_t how = in.byte();
@@ -35,12 +33,8 @@ struct Liar final : mctp::MessageHandler {
       if (body.empty()) body.push_back(0x84);
       body[0] = static_cast<std::uint8_t>((body[0] & 0x80) | mi::kNvmeMiType);
       const bool owner = (how & 128) != 0 && times == 1;
-      end.send({.destination = 8,
-                .to = {},
-                .source = mctp::kNullEid,
-                .tag = {message.tag.value, owner},
-                .unit = 64,
-                .body = std::move(body)});
+      end.send(
+          {.destination = 8, .to = {}, .source = mctp::kNullEid, .tag = {message.tag.value, owner}, .unit = 64, .body = std::move(body)});
     }
   }
   mctp::Endpoint& end;
@@ -67,22 +61,53 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     bool ended = true;
     const auto end = [&](auto op) { ended = op.wait_for(limit).has_value(); };
     switch (in.byte() % 16) {
-      case 0: end(requester.read_subsystem(9)); break;
-      case 1: end(requester.read_port(9, 1)); break;
-      case 2: end(requester.read_controllers(9, 1)); break;
-      case 3: end(requester.read_controller(9, 1)); break;
-      case 4: end(requester.read_optional_commands(9, 1)); break;
-      case 5: end(requester.poll_subsystem(9)); break;
-      case 6: end(requester.poll_controllers(9, {})); break;
-      case 7: end(requester.read_whole_vpd(9, 64, 16)); break;
-      case 8: end(requester.identify(9, 1, nvme::Cns::controller, 0, 0, 64)); break;
-      case 9: end(requester.get_log(9, 1, 2, 64, 0, 16)); break;
-      case 10: end(requester.primitive(9, mi::Primitive::get_state)); break;
-      case 11: end(requester.replay(9, 0, in.byte())); break;
-      case 12: end(requester.supported_events(9)); break;
-      case 13: end(requester.synchronize_events(9, {{6, true}}, {})); break;
-      case 14: end(requester.receive_ses(9, 1, 64)); break;
-      default: end(requester.pcie(9, 1, mi::PcieOpcode::configuration_read, 0, 16));
+      case 0:
+        end(requester.read_subsystem(9));
+        break;
+      case 1:
+        end(requester.read_port(9, 1));
+        break;
+      case 2:
+        end(requester.read_controllers(9, 1));
+        break;
+      case 3:
+        end(requester.read_controller(9, 1));
+        break;
+      case 4:
+        end(requester.read_optional_commands(9, 1));
+        break;
+      case 5:
+        end(requester.poll_subsystem(9));
+        break;
+      case 6:
+        end(requester.poll_controllers(9, {}));
+        break;
+      case 7:
+        end(requester.read_whole_vpd(9, 64, 16));
+        break;
+      case 8:
+        end(requester.identify(9, 1, nvme::Cns::controller, 0, 0, 64));
+        break;
+      case 9:
+        end(requester.get_log(9, 1, 2, 64, 0, 16));
+        break;
+      case 10:
+        end(requester.primitive(9, mi::Primitive::get_state));
+        break;
+      case 11:
+        end(requester.replay(9, 0, in.byte()));
+        break;
+      case 12:
+        end(requester.supported_events(9));
+        break;
+      case 13:
+        end(requester.synchronize_events(9, {{6, true}}, {}));
+        break;
+      case 14:
+        end(requester.receive_ses(9, 1, 64));
+        break;
+      default:
+        end(requester.pcie(9, 1, mi::PcieOpcode::configuration_read, 0, 16));
     }
     BENCH_ASSERT(ended, "a call never ended");
   }

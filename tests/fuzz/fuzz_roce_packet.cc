@@ -41,9 +41,8 @@ class Target {
     listener_ = std::move(device_->listen(4420, quiet_)).value();
     domain_ = device_->allocate_protection_domain();
     cq_ = device_->create_completion_queue(64);
-    region_ = domain_->register_memory(memory_,
-                                       rdma::Access::local_write | rdma::Access::remote_write |
-                                           rdma::Access::remote_read | rdma::Access::remote_atomic);
+    region_ = domain_->register_memory(
+        memory_, rdma::Access::local_write | rdma::Access::remote_write | rdma::Access::remote_read | rdma::Access::remote_atomic);
     for (auto& qp : qps_) qp = connected();
   }
 
@@ -90,8 +89,8 @@ class Target {
     const rdma::Sge room = region_->sge(0, 1000);
     for (std::uint64_t i = 0; i < 4; ++i) qp->post_receive({i, {&room, 1}});
     // Something of each kind under way, so that responses have a request.
-    for (const auto opcode : {rdma::SendOpcode::send, rdma::SendOpcode::rdma_read,
-                              rdma::SendOpcode::fetch_and_add, rdma::SendOpcode::rdma_write}) {
+    for (const auto opcode :
+         {rdma::SendOpcode::send, rdma::SendOpcode::rdma_read, rdma::SendOpcode::fetch_and_add, rdma::SendOpcode::rdma_write}) {
       const rdma::Sge sge = region_->sge(2000, opcode == rdma::SendOpcode::fetch_and_add ? 8 : 700);
       rdma::SendRequest request;
       request.opcode = opcode;
@@ -110,8 +109,7 @@ class Target {
       header.set(roce::bth::psn, base + (packet[11] & 15u));
     }
     // RETH and AtomicETH begin alike.
-    if ((flags & 8) != 0 && (facts.reth || facts.atomic_eth) &&
-        packet.size() >= roce::Bth::size + roce::Reth::size) {
+    if ((flags & 8) != 0 && (facts.reth || facts.atomic_eth) && packet.size() >= roce::Bth::size + roce::Reth::size) {
       MutableView<roce::Reth> reth{packet.subspan(roce::Bth::size)};
       reth.set(roce::reth::va, region_->address() + (reth.get(roce::reth::va) & 0xFF8));
       reth.set(roce::reth::rkey, region_->rkey());

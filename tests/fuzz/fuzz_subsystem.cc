@@ -144,18 +144,14 @@ void step(Session& session, Input& in) {
       break;
     }
     case 9: {  // a read or write of a few blocks
-      nvme::Sqe sqe = test::rw(static_cast<nvme::IoOpcode>(in.byte() % 16), in.byte() * 8u,
-                               in.byte() % 16 + 1u);
+      nvme::Sqe sqe = test::rw(static_cast<nvme::IoOpcode>(in.byte() % 16), in.byte() * 8u, in.byte() % 16 + 1u);
       sqe.set(nvme::sqe::fuse, in.byte() % 4);
       line.post(sqe.bytes(), Bytes(8192, in.byte()));
       break;
     }
     case 10:
-      line.post(test::property_set(in.byte() % 32 * 4u, load_le<std::uint32_t>(
-                                                            (in.bytes(4).size() == 4
-                                                                 ? Bytes{1, 0, 0x46, 0}
-                                                                 : Bytes{0, 0, 0, 0})
-                                                                .data())));
+      line.post(test::property_set(in.byte() % 32 * 4u,
+                                   load_le<std::uint32_t>((in.bytes(4).size() == 4 ? Bytes{1, 0, 0x46, 0} : Bytes{0, 0, 0, 0}).data())));
       break;
     case 11:
       connect_somehow(session, in, line);

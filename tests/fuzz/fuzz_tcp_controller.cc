@@ -15,8 +15,8 @@ namespace {
 
 using namespace fb;  // NOLINT: a program of its own
 using fuzz::Input;
-using transport::testing::TcpPeer;
 using nvme::SglDescriptor;
+using transport::testing::TcpPeer;
 namespace rig = subsystem::test;
 
 constexpr std::size_t kPeers = 4;
@@ -43,9 +43,7 @@ struct Session {
     tcp.r2t_bytes = (kind & 4) != 0 ? 1024 : 16384;
     tcp.maxh2cdata = (kind & 8) != 0 ? 4096 : 65536;
     tcp.c2h_data_bytes = (kind & 16) != 0 ? 512 : 65536;
-    fabric = transport::TcpControllerFabric::start(*world, target_end, kTarget, bounds, tcp,
-                                                   target.acceptor(), nullptr)
-                 .value();
+    fabric = transport::TcpControllerFabric::start(*world, target_end, kTarget, bounds, tcp, target.acceptor(), nullptr).value();
     target.set_listener(1, *fabric);
     net::StreamOptions streams;
     streams.send_buffer = streams.receive_window = 16 * 1024;
@@ -124,11 +122,20 @@ void command(Session& session, Input& in, TcpPeer& peer) {
       sqe = nvme::Sqe{ByteView(enable)};
       break;
     }
-    case 1: sqe = rig::identify(static_cast<nvme::Cns>(in.byte() % 8), in.byte() % 3); break;
-    case 2: sqe = rig::get_log(in.byte(), in.byte() * 16u + 16u); break;
-    case 3: sqe = rig::rw(static_cast<nvme::IoOpcode>(in.byte() % 10), in.byte() % 64, in.byte() % 32 + 1u); break;
-    case 4: sqe = rig::command(in.byte(), in.byte() % 3); break;
-    default: sqe = rig::rw(nvme::IoOpcode::write, in.byte() % 64, in.byte() % 64 + 1u);
+    case 1:
+      sqe = rig::identify(static_cast<nvme::Cns>(in.byte() % 8), in.byte() % 3);
+      break;
+    case 2:
+      sqe = rig::get_log(in.byte(), in.byte() * 16u + 16u);
+      break;
+    case 3:
+      sqe = rig::rw(static_cast<nvme::IoOpcode>(in.byte() % 10), in.byte() % 64, in.byte() % 32 + 1u);
+      break;
+    case 4:
+      sqe = rig::command(in.byte(), in.byte() % 3);
+      break;
+    default:
+      sqe = rig::rw(nvme::IoOpcode::write, in.byte() % 64, in.byte() % 64 + 1u);
   }
   const std::size_t length = in.byte() * 512u;
   const bool inside = (what & 64) != 0;
@@ -158,8 +165,7 @@ void answer_r2t(Input& in, TcpPeer& peer) {
         .set(tcp::data_pdu::offset, asked.get(tcp::data_pdu::offset) + begin)
         .set(tcp::data_pdu::length, end - begin);
     if (in.byte() > 230) alter(in, made.mutable_bytes());
-    Bytes pdu = tcp::build_pdu(made.bytes(), Bytes(end - begin, 0x5A), peer.header_digest,
-                               peer.data_digest, peer.alignment);
+    Bytes pdu = tcp::build_pdu(made.bytes(), Bytes(end - begin, 0x5A), peer.header_digest, peer.data_digest, peer.alignment);
     if (in.byte() > 230) alter(in, pdu);
     peer.send(pdu);
   }
@@ -176,8 +182,7 @@ void any_pdu(Input& in, TcpPeer& peer) {
   header[0] = type;
   header[1] &= 0xFC;
   const bool digests = shape != nullptr && shape->digests;
-  Bytes pdu = tcp::build_pdu(header, in.bytes(in.byte()), digests && peer.header_digest,
-                             digests && peer.data_digest, peer.alignment);
+  Bytes pdu = tcp::build_pdu(header, in.bytes(in.byte()), digests && peer.header_digest, digests && peer.data_digest, peer.alignment);
   const std::uint8_t wrong = in.byte();
   if (wrong > 128) {
     pdu[wrong % 8] = in.byte();
@@ -202,18 +207,43 @@ void step(Session& session, Input& in) {
   const std::size_t i = what >> 6;
   TcpPeer& peer = session.peer(i);
   switch (what & 15) {
-    case 0: session.connect(i); break;
-    case 1: greet(session, in, peer); break;
-    case 2: connect_queue(session, in, peer); break;
-    case 3: command(session, in, peer); break;
-    case 4: answer_r2t(in, peer); break;
-    case 5: any_pdu(in, peer); break;
-    case 6: peer.send(in.bytes(in.byte())); break;
-    case 7: trickle(session, in, peer); break;
-    case 8: peer.finish(); break;
-    case 9: (what & 16) != 0 ? peer.abort() : peer.close(); break;
-    case 10: session.world->run_for(Duration::ms(in.byte() * 50)); break;
-    case 11: peer.deaf = !peer.deaf; if (!peer.deaf) peer.listen_again(); break;
+    case 0:
+      session.connect(i);
+      break;
+    case 1:
+      greet(session, in, peer);
+      break;
+    case 2:
+      connect_queue(session, in, peer);
+      break;
+    case 3:
+      command(session, in, peer);
+      break;
+    case 4:
+      answer_r2t(in, peer);
+      break;
+    case 5:
+      any_pdu(in, peer);
+      break;
+    case 6:
+      peer.send(in.bytes(in.byte()));
+      break;
+    case 7:
+      trickle(session, in, peer);
+      break;
+    case 8:
+      peer.finish();
+      break;
+    case 9:
+      (what & 16) != 0 ? peer.abort() : peer.close();
+      break;
+    case 10:
+      session.world->run_for(Duration::ms(in.byte() * 50));
+      break;
+    case 11:
+      peer.deaf = !peer.deaf;
+      if (!peer.deaf) peer.listen_again();
+      break;
     case 12: {  // the same command many times: what it is answered with piles up at the controller
       const unsigned times = in.byte();
       const Bytes sqe = rig::property_get(8, 0);
@@ -228,7 +258,9 @@ void step(Session& session, Input& in) {
       peer.corked = !peer.corked;
       if (!peer.corked) peer.push();
       break;
-    default: session.world->run_for(Duration::us(in.byte() * 4)); break;
+    default:
+      session.world->run_for(Duration::us(in.byte() * 4));
+      break;
   }
   session.world->run_for(Duration::us(20));
   // Two kinds of queue, admin with 32 commands and I/O with 128, twice over while data is under way.

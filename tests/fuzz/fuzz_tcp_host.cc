@@ -38,16 +38,36 @@ class Altering final : public transport::TransportHooks {
     if (what < 160) return;
     Bytes& pdu = pdus.front();
     switch (what % 12) {
-      case 0: alter(in_, pdu); break;
-      case 1: alter(in_, MutableBytes(pdu).first(8)); break;
-      case 2: store_le<std::uint32_t>(&pdu[4], 0xFFFFFFFFu - in_.byte()); break;
-      case 3: pdus.push_back(pdu); break;
-      case 4: pdus.clear(); break;
-      case 5: pdu.resize(in_.word() % (pdu.size() + 1)); break;
-      case 6: pdus.insert(pdus.begin(), in_.bytes(in_.byte())); break;
-      case 7: alter(in_, MutableBytes(pdu).subspan(8)); tcp::refresh_digests(pdu); break;
-      case 8: pdu[1] ^= static_cast<std::uint8_t>(1u << in_.byte() % 8); break;
-      default: alter(in_, MutableBytes(pdu).subspan(8, std::min<std::size_t>(pdu.size() - 8, 16)));
+      case 0:
+        alter(in_, pdu);
+        break;
+      case 1:
+        alter(in_, MutableBytes(pdu).first(8));
+        break;
+      case 2:
+        store_le<std::uint32_t>(&pdu[4], 0xFFFFFFFFu - in_.byte());
+        break;
+      case 3:
+        pdus.push_back(pdu);
+        break;
+      case 4:
+        pdus.clear();
+        break;
+      case 5:
+        pdu.resize(in_.word() % (pdu.size() + 1));
+        break;
+      case 6:
+        pdus.insert(pdus.begin(), in_.bytes(in_.byte()));
+        break;
+      case 7:
+        alter(in_, MutableBytes(pdu).subspan(8));
+        tcp::refresh_digests(pdu);
+        break;
+      case 8:
+        pdu[1] ^= static_cast<std::uint8_t>(1u << in_.byte() % 8);
+        break;
+      default:
+        alter(in_, MutableBytes(pdu).subspan(8, std::min<std::size_t>(pdu.size() - 8, 16)));
     }
   }
 
@@ -93,9 +113,7 @@ struct Session {
     options.cpda = (kind & 32) != 0 ? 7 : 0;
     options.r2t_bytes = 4096;
     options.c2h_data_bytes = 2048;
-    served = transport::TcpControllerFabric::start(*world, target_end, kTarget, {}, options,
-                                                   target->acceptor(), &hooks)
-                 .value();
+    served = transport::TcpControllerFabric::start(*world, target_end, kTarget, {}, options, target->acceptor(), &hooks).value();
     target->set_listener(1, *served);
   }
   ~Session() {
@@ -159,7 +177,8 @@ void raw_step(Session& session, Input& in) {
   const std::uint8_t what = in.byte();
   TcpPeer& peer = *peers[peers.size() - 1 - (what >> 6) % peers.size()];
   switch (what & 15) {
-    case 0: case 1: {
+    case 0:
+    case 1: {
       const bool header = (session.kind & 2) != 0, data = (session.kind & 4) != 0;
       Bytes resp = transport::testing::ic_resp_bytes(0, header, data);
       if ((what & 32) != 0) alter(in, resp);
@@ -169,9 +188,18 @@ void raw_step(Session& session, Input& in) {
       peer.alignment = (session.kind & 8) != 0 ? 16 : 4;
       break;
     }
-    case 2: case 3: case 4: answer(in, peer); break;
-    case 5: case 6: move_data(in, peer); break;
-    case 7: peer.send(in.bytes(in.byte())); break;
+    case 2:
+    case 3:
+    case 4:
+      answer(in, peer);
+      break;
+    case 5:
+    case 6:
+      move_data(in, peer);
+      break;
+    case 7:
+      peer.send(in.bytes(in.byte()));
+      break;
     case 8: {
       Bytes header = in.bytes(128);
       header.resize(128);
@@ -182,14 +210,21 @@ void raw_step(Session& session, Input& in) {
       peer.send_pdu(header, in.bytes(in.byte()));
       break;
     }
-    case 9: peer.finish(); break;
-    case 10: (what & 16) != 0 ? peer.abort() : peer.close(); break;
-    case 11: session.world->run_for(Duration::ms(in.byte() * 20)); break;
+    case 9:
+      peer.finish();
+      break;
+    case 10:
+      (what & 16) != 0 ? peer.abort() : peer.close();
+      break;
+    case 11:
+      session.world->run_for(Duration::ms(in.byte() * 20));
+      break;
     case 12:
       peer.deaf = !peer.deaf;
       if (!peer.deaf) peer.listen_again();
       break;
-    default: session.world->run_for(Duration::us(in.byte() * 4));
+    default:
+      session.world->run_for(Duration::us(in.byte() * 4));
   }
   session.world->run_for(Duration::us(20));
 }

@@ -19,9 +19,7 @@ const Endpoint kRelay{kHostAddress, 9};
 
 struct KeyRing final : tls::Keys {
   Result<tls::Key> for_peer(const Endpoint&) override { return key; }
-  std::optional<tls::Key> find(std::string_view identity) override {
-    return identity == key.identity ? std::optional{key} : std::nullopt;
-  }
+  std::optional<tls::Key> find(std::string_view identity) override { return identity == key.identity ? std::optional{key} : std::nullopt; }
   tls::Key key{"NVMe0R01 host subsystem", Bytes(32, 7), tls::Suite::aes_128_gcm_sha256};
 };
 

@@ -28,9 +28,7 @@ class Input {
     rest_ = rest_.subspan(n);
     return made;
   }
-  std::string_view text() const {
-    return {reinterpret_cast<const char*>(rest_.data()), rest_.size()};
-  }
+  std::string_view text() const { return {reinterpret_cast<const char*>(rest_.data()), rest_.size()}; }
 
  private:
   ByteView rest_;

@@ -162,8 +162,8 @@ Psk key_of(KeySerial serial) {
 /// In what the kernel linked to this process when it gave the request away. It also finds keys whose names only begin
 /// like this one.
 std::optional<Psk> find_key(const std::string& identity) {
-  const long serial = keyctl(KEYCTL_SEARCH, static_cast<unsigned long>(KEY_SPEC_PROCESS_KEYRING), pointer(kKeyType),
-                             pointer(identity.c_str()), 0);
+  const long serial =
+      keyctl(KEYCTL_SEARCH, static_cast<unsigned long>(KEY_SPEC_PROCESS_KEYRING), pointer(kKeyType), pointer(identity.c_str()), 0);
   if (serial < 0) return std::nullopt;
   Psk psk = key_of(static_cast<KeySerial>(serial));
   if (psk.identity != identity) return std::nullopt;
@@ -227,8 +227,7 @@ ConfiguredKey parse_interchange(std::string_view text) {
   const std::string_view transform = text.substr(kPrefix.size(), 2);
   const std::string base64(text.substr(kPrefix.size() + 3, text.size() - kPrefix.size() - 4));
   ConfiguredKey key{transform != "00", Body(base64.size())};
-  const int size = EVP_DecodeBlock(key.bytes.data(), reinterpret_cast<const std::uint8_t*>(base64.data()),
-                                   static_cast<int>(base64.size()));
+  const int size = EVP_DecodeBlock(key.bytes.data(), reinterpret_cast<const std::uint8_t*>(base64.data()), static_cast<int>(base64.size()));
   // Three bytes come of each four characters, padding counted: 36 bytes have none, 52 have two characters of it.
   if (size != 36 && size != 54) throw AgentFailure("a key has 32 or 48 bytes");
   key.bytes.resize(size == 36 ? 32 : 48);
@@ -240,17 +239,16 @@ Psk derive(std::string_view text, const std::string& hostnqn, const std::string&
   const std::size_t size = configured.bytes.size();
   const char* digest = digest_of(size);
   const std::string number = size == 32 ? "01" : "02";
-  const Body retained = configured.transformed
-                            ? expand_label(digest, extract(digest, configured.bytes), "HostNQN", hostnqn, size)
-                            : configured.bytes;
+  const Body retained =
+      configured.transformed ? expand_label(digest, extract(digest, configured.bytes), "HostNQN", hostnqn, size) : configured.bytes;
   std::string identity = "NVMe" + version + "R" + number + " " + hostnqn + " " + subnqn;
   std::string context = identity;
   if (version == "1") {
     const std::string names = hostnqn + " " + subnqn + " NVMe-over-Fabrics";
     std::array<std::uint8_t, EVP_MAX_MD_SIZE> mac{};
     unsigned mac_size = 0;
-    if (HMAC(EVP_get_digestbyname(digest), retained.data(), static_cast<int>(size),
-             reinterpret_cast<const std::uint8_t*>(names.data()), names.size(), mac.data(), &mac_size) == nullptr) {
+    if (HMAC(EVP_get_digestbyname(digest), retained.data(), static_cast<int>(size), reinterpret_cast<const std::uint8_t*>(names.data()),
+             names.size(), mac.data(), &mac_size) == nullptr) {
       fail_with_openssl("HMAC");
     }
     const std::string shown = to_base64({mac.data(), mac_size});
@@ -409,12 +407,23 @@ Request accept_request(int netlink, const Family& family) {
   const Received answer = receive(netlink);
   for (const Attribute& one : answer.attributes()) {
     switch (one.type) {
-      case kSocket: request.socket = static_cast<int>(one.number()); break;
-      case kMessage: request.as_client = one.number() == kClientHello; break;
-      case kTimeout: request.timeout_ms = static_cast<int>(one.number()); break;
-      case kAuthentication: request.by_psk = one.number() == kByPsk; break;
-      case kPeer: request.keys.push_back(static_cast<KeySerial>(one.number())); break;
-      default: break;
+      case kSocket:
+        request.socket = static_cast<int>(one.number());
+        break;
+      case kMessage:
+        request.as_client = one.number() == kClientHello;
+        break;
+      case kTimeout:
+        request.timeout_ms = static_cast<int>(one.number());
+        break;
+      case kAuthentication:
+        request.by_psk = one.number() == kByPsk;
+        break;
+      case kPeer:
+        request.keys.push_back(static_cast<KeySerial>(one.number()));
+        break;
+      default:
+        break;
     }
   }
   return request;
@@ -500,8 +509,7 @@ class Handshake {
     const SSL_CIPHER* const cipher = SSL_CIPHER_find(ssl_.get(), number.data());
     const bool good = made != nullptr && cipher != nullptr &&
                       SSL_SESSION_set1_master_key(made.get(), psk_.bytes.data(), psk_.bytes.size()) == 1 &&
-                      SSL_SESSION_set_cipher(made.get(), cipher) == 1 &&
-                      SSL_SESSION_set_protocol_version(made.get(), TLS1_3_VERSION) == 1;
+                      SSL_SESSION_set_cipher(made.get(), cipher) == 1 && SSL_SESSION_set_protocol_version(made.get(), TLS1_3_VERSION) == 1;
     return good ? made.release() : nullptr;
   }
 

@@ -51,7 +51,8 @@ void expect(bool good, const std::string& what) {
 class Exchange {
  public:
   /// `meanwhile` is what is done again and again while somebody waits.
-  Exchange(World& world, const std::string& address, std::function<void()> meanwhile = [] {})
+  Exchange(
+      World& world, const std::string& address, std::function<void()> meanwhile = [] {})
       : world_(world), meanwhile_(std::move(meanwhile)), listener_(socket(AF_INET, SOCK_STREAM, 0)) {
     sockaddr_in local = {};
     local.sin_family = AF_INET;
@@ -263,8 +264,8 @@ void Server::perftest() {
   });
   std::puts("listening");
   exchange.accept_one();
-  std::string ours = fmt::format("{:04x}:{:04x}:{:06x}:{:06x}:{:08x}:{:016x}:", 0, 128, queue.qp().number(), kPsn,
-                                 memory.rkey(), memory.address());
+  std::string ours =
+      fmt::format("{:04x}:{:04x}:{:06x}:{:06x}:{:08x}:{:016x}:", 0, 128, queue.qp().number(), kPsn, memory.rkey(), memory.address());
   for (const std::uint8_t byte : address_.bytes()) ours += fmt::format("{:02x}:", byte);
   ours += "00000000:";
   ours.resize(kKeyBytes);
@@ -279,12 +280,12 @@ void Server::perftest() {
     if (!connected) {
       unsigned lid = 0, reads = 0, qpn = 0, psn = 0;
       std::array<unsigned, 4> ip = {};
-      expect(std::sscanf(theirs.c_str(), "%x:%x:%x:%x:%*8c:%*16c:%*36c%x:%x:%x:%x:", &lid, &reads, &qpn, &psn, &ip[0],
-                         &ip[1], &ip[2], &ip[3]) == 8,
+      expect(std::sscanf(theirs.c_str(), "%x:%x:%x:%x:%*8c:%*16c:%*36c%x:%x:%x:%x:", &lid, &reads, &qpn, &psn, &ip[0], &ip[1], &ip[2],
+                         &ip[3]) == 8,
              "no queue pair in " + theirs);
       softroce::PathFacts path;
-      path.peer = IpAddress::v4(static_cast<std::uint8_t>(ip[0]), static_cast<std::uint8_t>(ip[1]),
-                                static_cast<std::uint8_t>(ip[2]), static_cast<std::uint8_t>(ip[3]));
+      path.peer = IpAddress::v4(static_cast<std::uint8_t>(ip[0]), static_cast<std::uint8_t>(ip[1]), static_cast<std::uint8_t>(ip[2]),
+                                static_cast<std::uint8_t>(ip[3]));
       path.mtu_code = device_->mtu_code();
       path.peer_qpn = qpn;
       path.receive_psn = psn;
@@ -296,8 +297,7 @@ void Server::perftest() {
   expect(connected, "the client says no queue pair");
   expect(queue.state() == rdma::QpState::ready_to_send, "the queue pair is in order at the end");
   const softroce::SoftCounters& counters = device_->counters();
-  fmt::print("perftest: {} messages, {} bytes received, {} bytes sent\n", received, counters.bytes_received,
-             counters.bytes_sent);
+  fmt::print("perftest: {} messages, {} bytes received, {} bytes sent\n", received, counters.bytes_received, counters.bytes_sent);
 }
 
 }  // namespace

@@ -52,9 +52,7 @@ template <class Interface>
 class Overlapped : public Unknown<Interface> {
  public:
   HRESULT STDMETHODCALLTYPE CancelOverlappedRequests() override { return this->note(3); }
-  HRESULT STDMETHODCALLTYPE GetOverlappedResult(OVERLAPPED* request, BOOL wait) override {
-    return this->note(4, request, wait);
-  }
+  HRESULT STDMETHODCALLTYPE GetOverlappedResult(OVERLAPPED* request, BOOL wait) override { return this->note(4, request, wait); }
 };
 
 class CompletionQueue final : public Overlapped<IND2CompletionQueue> {
@@ -95,19 +93,14 @@ class QueuePair final : public Unknown<IND2QueuePair> {
     return note(4, context, sge, n, flags);
   }
   HRESULT STDMETHODCALLTYPE Receive(VOID* context, const ND2_SGE sge[], ULONG n) override { return note(5, context, sge, n); }
-  HRESULT STDMETHODCALLTYPE Bind(VOID* context, IUnknown* region, IUnknown* window, const VOID* buffer, SIZE_T size,
-                                 ULONG flags) override {
+  HRESULT STDMETHODCALLTYPE Bind(VOID* context, IUnknown* region, IUnknown* window, const VOID* buffer, SIZE_T size, ULONG flags) override {
     return note(6, context, region, window, buffer, size, flags);
   }
-  HRESULT STDMETHODCALLTYPE Invalidate(VOID* context, IUnknown* window, ULONG flags) override {
-    return note(7, context, window, flags);
-  }
-  HRESULT STDMETHODCALLTYPE Read(VOID* context, const ND2_SGE sge[], ULONG n, UINT64 address, UINT32 token,
-                                 ULONG flags) override {
+  HRESULT STDMETHODCALLTYPE Invalidate(VOID* context, IUnknown* window, ULONG flags) override { return note(7, context, window, flags); }
+  HRESULT STDMETHODCALLTYPE Read(VOID* context, const ND2_SGE sge[], ULONG n, UINT64 address, UINT32 token, ULONG flags) override {
     return note(8, context, sge, n, address, token, flags);
   }
-  HRESULT STDMETHODCALLTYPE Write(VOID* context, const ND2_SGE sge[], ULONG n, UINT64 address, UINT32 token,
-                                  ULONG flags) override {
+  HRESULT STDMETHODCALLTYPE Write(VOID* context, const ND2_SGE sge[], ULONG n, UINT64 address, UINT32 token, ULONG flags) override {
     return note(9, context, sge, n, address, token, flags);
   }
 };
@@ -138,9 +131,7 @@ class Listener final : public Overlapped<IND2Listener> {
   HRESULT STDMETHODCALLTYPE Bind(const sockaddr* address, ULONG size) override { return note(5, address, size); }
   HRESULT STDMETHODCALLTYPE Listen(ULONG backlog) override { return note(6, backlog); }
   HRESULT STDMETHODCALLTYPE GetLocalAddress(sockaddr* address, ULONG* size) override { return note(7, address, size); }
-  HRESULT STDMETHODCALLTYPE GetConnectionRequest(IUnknown* connector, OVERLAPPED* request) override {
-    return note(8, connector, request);
-  }
+  HRESULT STDMETHODCALLTYPE GetConnectionRequest(IUnknown* connector, OVERLAPPED* request) override { return note(8, connector, request); }
 };
 
 class Adapter final : public Unknown<IND2Adapter> {
@@ -154,19 +145,17 @@ class Adapter final : public Unknown<IND2Adapter> {
   }
   HRESULT STDMETHODCALLTYPE CreateMemoryRegion(REFIID iid, HANDLE file, VOID** out) override { return note(7, iid, file, out); }
   HRESULT STDMETHODCALLTYPE CreateMemoryWindow(REFIID iid, VOID** out) override { return note(8, iid, out); }
-  HRESULT STDMETHODCALLTYPE CreateSharedReceiveQueue(REFIID iid, HANDLE file, ULONG depth, ULONG max_sge, ULONG threshold,
-                                                     USHORT group, KAFFINITY affinity, VOID** out) override {
+  HRESULT STDMETHODCALLTYPE CreateSharedReceiveQueue(REFIID iid, HANDLE file, ULONG depth, ULONG max_sge, ULONG threshold, USHORT group,
+                                                     KAFFINITY affinity, VOID** out) override {
     return note(9, iid, file, depth, max_sge, threshold, group, affinity, out);
   }
-  HRESULT STDMETHODCALLTYPE CreateQueuePair(REFIID iid, IUnknown* receive, IUnknown* initiator, VOID* context,
-                                            ULONG receive_depth, ULONG initiator_depth, ULONG receive_sge,
-                                            ULONG initiator_sge, ULONG inline_size, VOID** out) override {
-    return note(10, iid, receive, initiator, context, receive_depth, initiator_depth, receive_sge, initiator_sge, inline_size,
-                out);
+  HRESULT STDMETHODCALLTYPE CreateQueuePair(REFIID iid, IUnknown* receive, IUnknown* initiator, VOID* context, ULONG receive_depth,
+                                            ULONG initiator_depth, ULONG receive_sge, ULONG initiator_sge, ULONG inline_size,
+                                            VOID** out) override {
+    return note(10, iid, receive, initiator, context, receive_depth, initiator_depth, receive_sge, initiator_sge, inline_size, out);
   }
-  HRESULT STDMETHODCALLTYPE CreateQueuePairWithSrq(REFIID iid, IUnknown* receive, IUnknown* initiator, IUnknown* srq,
-                                                   VOID* context, ULONG initiator_depth, ULONG initiator_sge,
-                                                   ULONG inline_size, VOID** out) override {
+  HRESULT STDMETHODCALLTYPE CreateQueuePairWithSrq(REFIID iid, IUnknown* receive, IUnknown* initiator, IUnknown* srq, VOID* context,
+                                                   ULONG initiator_depth, ULONG initiator_sge, ULONG inline_size, VOID** out) override {
     return note(11, iid, receive, initiator, srq, context, initiator_depth, initiator_sge, inline_size, out);
   }
   HRESULT STDMETHODCALLTYPE CreateConnector(REFIID iid, HANDLE file, VOID** out) override { return note(12, iid, file, out); }
@@ -176,9 +165,7 @@ class Adapter final : public Unknown<IND2Adapter> {
 class Provider final : public Unknown<IND2Provider> {
  public:
   HRESULT STDMETHODCALLTYPE QueryAddressList(SOCKET_ADDRESS_LIST* list, ULONG* size) override { return note(3, list, size); }
-  HRESULT STDMETHODCALLTYPE ResolveAddress(const sockaddr* address, ULONG size, UINT64* id) override {
-    return note(4, address, size, id);
-  }
+  HRESULT STDMETHODCALLTYPE ResolveAddress(const sockaddr* address, ULONG size, UINT64* id) override { return note(4, address, size, id); }
   HRESULT STDMETHODCALLTYPE OpenAdapter(REFIID iid, UINT64 id, VOID** out) override { return note(5, iid, id, out); }
 };
 

@@ -42,9 +42,7 @@ void check(int (*c_calls)(Interface*), int (*cc_calls)(Interface*), const Argume
   }
 }
 
-TEST(Slots, Overlapped) {
-  check<nd_test::Overlapped<IND2Overlapped>>(c_calls_overlapped, cc_calls_overlapped, {2, 0, 0, 0, 2});
-}
+TEST(Slots, Overlapped) { check<nd_test::Overlapped<IND2Overlapped>>(c_calls_overlapped, cc_calls_overlapped, {2, 0, 0, 0, 2}); }
 
 TEST(Slots, CompletionQueue) {
   check<nd_test::CompletionQueue>(c_calls_completion_queue, cc_calls_completion_queue, {2, 0, 0, 0, 2, 2, 1, 2, 2});
@@ -56,13 +54,9 @@ TEST(Slots, SharedReceiveQueue) {
 
 TEST(Slots, MemoryWindow) { check<nd_test::MemoryWindow>(c_calls_memory_window, cc_calls_memory_window, {2, 0, 0, 0}); }
 
-TEST(Slots, MemoryRegion) {
-  check<nd_test::MemoryRegion>(c_calls_memory_region, cc_calls_memory_region, {2, 0, 0, 0, 2, 4, 1, 0, 0});
-}
+TEST(Slots, MemoryRegion) { check<nd_test::MemoryRegion>(c_calls_memory_region, cc_calls_memory_region, {2, 0, 0, 0, 2, 4, 1, 0, 0}); }
 
-TEST(Slots, QueuePair) {
-  check<nd_test::QueuePair>(c_calls_queue_pair, cc_calls_queue_pair, {2, 0, 0, 0, 4, 3, 6, 3, 6, 6});
-}
+TEST(Slots, QueuePair) { check<nd_test::QueuePair>(c_calls_queue_pair, cc_calls_queue_pair, {2, 0, 0, 0, 4, 3, 6, 3, 6, 6}); }
 
 TEST(Slots, Connector) {
   check<nd_test::Connector>(c_calls_connector, cc_calls_connector, {2, 0, 0, 0, 2, 2, 8, 1, 6, 2, 2, 2, 2, 2, 1, 1});
@@ -70,9 +64,7 @@ TEST(Slots, Connector) {
 
 TEST(Slots, Listener) { check<nd_test::Listener>(c_calls_listener, cc_calls_listener, {2, 0, 0, 0, 2, 2, 1, 2, 2}); }
 
-TEST(Slots, Adapter) {
-  check<nd_test::Adapter>(c_calls_adapter, cc_calls_adapter, {2, 0, 0, 1, 2, 2, 6, 3, 2, 8, 10, 9, 3, 3});
-}
+TEST(Slots, Adapter) { check<nd_test::Adapter>(c_calls_adapter, cc_calls_adapter, {2, 0, 0, 1, 2, 2, 6, 3, 2, 8, 10, 9, 3, 3}); }
 
 TEST(Slots, Provider) { check<nd_test::Provider>(c_calls_provider, cc_calls_provider, {2, 0, 0, 2, 3, 3}); }
 

@@ -18,10 +18,7 @@ static_assert(Sample::reserved_bits(7) == 0xFF);
 
 TEST(Layout, WritesWhatItReads) {
   Record<Sample> record;
-  record.set(opcode, 0x7F)
-      .set(psdt, 1)
-      .set(sqsize, ZeroBased<std::uint16_t>::of(32))
-      .set(psn, 0x123456);
+  record.set(opcode, 0x7F).set(psdt, 1).set(sqsize, ZeroBased<std::uint16_t>::of(32)).set(psn, 0x123456);
   record.set(tail, Bytes{'a', 'b'});
   EXPECT_EQ(to_hex(record.bytes()),
             "7f401f00123456006162"
@@ -48,8 +45,7 @@ TEST(Layout, ReservedBitsAreFound) {
 TEST(Layout, DescribesEveryField) {
   Record<Sample> record;
   record.set(opcode, 0x7F).set(tail, Bytes{'a', 'b'});
-  EXPECT_EQ(describe<Sample>(record.bytes()),
-            "opcode=0x7f fuse=0 psdt=0 sqsize=0 psn=0 tail=\"ab\"");
+  EXPECT_EQ(describe<Sample>(record.bytes()), "opcode=0x7f fuse=0 psdt=0 sqsize=0 psn=0 tail=\"ab\"");
   EXPECT_EQ(describe<Sample>(record.bytes().first(3)), "(truncated)");
 }
 

@@ -36,19 +36,28 @@ AuthMessage auth_message_of(ByteView bytes) {
   if (bytes.size() < 2) return AuthMessage::unknown;
   if (bytes[0] == static_cast<std::uint8_t>(AuthType::common)) {
     switch (bytes[1]) {
-      case kNegotiate: return AuthMessage::negotiate;
-      case kFailure1: return AuthMessage::failure1;
-      case kFailure2: return AuthMessage::failure2;
-      default: return AuthMessage::unknown;
+      case kNegotiate:
+        return AuthMessage::negotiate;
+      case kFailure1:
+        return AuthMessage::failure1;
+      case kFailure2:
+        return AuthMessage::failure2;
+      default:
+        return AuthMessage::unknown;
     }
   }
   if (bytes[0] != static_cast<std::uint8_t>(AuthType::dh_hmac_chap)) return AuthMessage::unknown;
   switch (bytes[1]) {
-    case kChallenge: return AuthMessage::challenge;
-    case kReply: return AuthMessage::reply;
-    case kSuccess1: return AuthMessage::success1;
-    case kSuccess2: return AuthMessage::success2;
-    default: return AuthMessage::unknown;
+    case kChallenge:
+      return AuthMessage::challenge;
+    case kReply:
+      return AuthMessage::reply;
+    case kSuccess1:
+      return AuthMessage::success1;
+    case kSuccess2:
+      return AuthMessage::success2;
+    default:
+      return AuthMessage::unknown;
   }
 }
 
@@ -63,8 +72,7 @@ std::optional<AuthNegotiate> AuthNegotiate::parse(ByteView bytes) {
   }
   AuthNegotiate made{head->get(af::t_id), head->get(af::sc_c), {}};
   for (std::size_t i = 0; i < count; ++i) {
-    const View<AuthProtocolDescriptor> at{
-        bytes.subspan(AuthNegotiateHead::size + i * AuthProtocolDescriptor::size)};
+    const View<AuthProtocolDescriptor> at{bytes.subspan(AuthNegotiateHead::size + i * AuthProtocolDescriptor::size)};
     const std::size_t hashes = at.get(af::halen);
     const std::size_t groups = at.get(af::dhlen);
     if (hashes > kAuthListMax || groups > kAuthListMax) return std::nullopt;
@@ -100,19 +108,13 @@ std::optional<AuthChallenge> AuthChallenge::parse(ByteView bytes) {
   const std::size_t dhvlen = head->get(af::dhvlen);
   const ByteView rest = bytes.subspan(AuthChallengeHead::size);
   if (rest.size() < hl + dhvlen) return std::nullopt;
-  return AuthChallenge{head->get(af::t_id),     head->get(af::hl),
-                       head->get(af::hash_id),  head->get(af::dhg_id),
-                       head->get(af::seqnum),   copy_of(rest.first(hl)),
-                       copy_of(rest.subspan(hl, dhvlen))};
+  return AuthChallenge{head->get(af::t_id),   head->get(af::hl),       head->get(af::hash_id),           head->get(af::dhg_id),
+                       head->get(af::seqnum), copy_of(rest.first(hl)), copy_of(rest.subspan(hl, dhvlen))};
 }
 
 Bytes AuthChallenge::emit() const {
   auto head = head_of<AuthChallengeHead>(AuthType::dh_hmac_chap, kChallenge, t_id);
-  head.set(af::hl, hl)
-      .set(af::hash_id, hash)
-      .set(af::dhg_id, group)
-      .set(af::dhvlen, length_of(dh_value))
-      .set(af::seqnum, seqnum);
+  head.set(af::hl, hl).set(af::hash_id, hash).set(af::dhg_id, group).set(af::dhvlen, length_of(dh_value)).set(af::seqnum, seqnum);
   return joined({head.bytes(), challenge, dh_value});
 }
 
@@ -123,18 +125,18 @@ std::optional<AuthReply> AuthReply::parse(ByteView bytes) {
   const std::size_t dhvlen = head->get(af::dhvlen);
   const ByteView rest = bytes.subspan(AuthReplyHead::size);
   if (rest.size() < 2 * hl + dhvlen) return std::nullopt;
-  return AuthReply{head->get(af::t_id),      head->get(af::hl),
-                   head->get(af::cvalid),    head->get(af::seqnum),
-                   copy_of(rest.first(hl)),  copy_of(rest.subspan(hl, hl)),
+  return AuthReply{head->get(af::t_id),
+                   head->get(af::hl),
+                   head->get(af::cvalid),
+                   head->get(af::seqnum),
+                   copy_of(rest.first(hl)),
+                   copy_of(rest.subspan(hl, hl)),
                    copy_of(rest.subspan(2 * hl, dhvlen))};
 }
 
 Bytes AuthReply::emit() const {
   auto head = head_of<AuthReplyHead>(AuthType::dh_hmac_chap, kReply, t_id);
-  head.set(af::hl, hl)
-      .set(af::cvalid, cvalid)
-      .set(af::dhvlen, length_of(dh_value))
-      .set(af::seqnum, seqnum);
+  head.set(af::hl, hl).set(af::cvalid, cvalid).set(af::dhvlen, length_of(dh_value)).set(af::seqnum, seqnum);
   return joined({head.bytes(), response, challenge, dh_value});
 }
 
@@ -163,9 +165,7 @@ std::optional<AuthSuccess2> AuthSuccess2::parse(ByteView bytes) {
   return AuthSuccess2{head->get(af::t_id)};
 }
 
-Bytes AuthSuccess2::emit() const {
-  return copy_of(head_of<AuthSuccess2Message>(AuthType::dh_hmac_chap, kSuccess2, t_id).bytes());
-}
+Bytes AuthSuccess2::emit() const { return copy_of(head_of<AuthSuccess2Message>(AuthType::dh_hmac_chap, kSuccess2, t_id).bytes()); }
 
 std::optional<AuthFailureReport> AuthFailureReport::parse(ByteView bytes) {
   const auto message = View<AuthFailureMessage>::over(bytes);
@@ -173,13 +173,11 @@ std::optional<AuthFailureReport> AuthFailureReport::parse(ByteView bytes) {
   if (!message || (kind != AuthMessage::failure1 && kind != AuthMessage::failure2)) {
     return std::nullopt;
   }
-  return AuthFailureReport{kind == AuthMessage::failure2, message->get(af::t_id),
-                           message->get(af::rcode), message->get(af::rcodeex)};
+  return AuthFailureReport{kind == AuthMessage::failure2, message->get(af::t_id), message->get(af::rcode), message->get(af::rcodeex)};
 }
 
 Bytes AuthFailureReport::emit() const {
-  auto message =
-      head_of<AuthFailureMessage>(AuthType::common, from_host ? kFailure2 : kFailure1, t_id);
+  auto message = head_of<AuthFailureMessage>(AuthType::common, from_host ? kFailure2 : kFailure1, t_id);
   message.set(af::rcode, rcode).set(af::rcodeex, rcodeex);
   return copy_of(message.bytes());
 }
@@ -188,49 +186,74 @@ Bytes AuthFailureReport::emit() const {
 
 std::string_view name_of(AuthMessage message) {
   switch (message) {
-    case AuthMessage::negotiate: return "AUTH_Negotiate";
-    case AuthMessage::challenge: return "DH-HMAC-CHAP_Challenge";
-    case AuthMessage::reply: return "DH-HMAC-CHAP_Reply";
-    case AuthMessage::success1: return "DH-HMAC-CHAP_Success1";
-    case AuthMessage::success2: return "DH-HMAC-CHAP_Success2";
-    case AuthMessage::failure1: return "AUTH_Failure1";
-    case AuthMessage::failure2: return "AUTH_Failure2";
-    case AuthMessage::unknown: return "unknown message";
+    case AuthMessage::negotiate:
+      return "AUTH_Negotiate";
+    case AuthMessage::challenge:
+      return "DH-HMAC-CHAP_Challenge";
+    case AuthMessage::reply:
+      return "DH-HMAC-CHAP_Reply";
+    case AuthMessage::success1:
+      return "DH-HMAC-CHAP_Success1";
+    case AuthMessage::success2:
+      return "DH-HMAC-CHAP_Success2";
+    case AuthMessage::failure1:
+      return "AUTH_Failure1";
+    case AuthMessage::failure2:
+      return "AUTH_Failure2";
+    case AuthMessage::unknown:
+      return "unknown message";
   }
   return "unknown message";
 }
 
 std::string_view name_of(AuthHash hash) {
   switch (hash) {
-    case AuthHash::sha_256: return "SHA-256";
-    case AuthHash::sha_384: return "SHA-384";
-    case AuthHash::sha_512: return "SHA-512";
+    case AuthHash::sha_256:
+      return "SHA-256";
+    case AuthHash::sha_384:
+      return "SHA-384";
+    case AuthHash::sha_512:
+      return "SHA-512";
   }
   return "reserved hash";
 }
 
 std::string_view name_of(DhGroup group) {
   switch (group) {
-    case DhGroup::null: return "NULL";
-    case DhGroup::ffdhe2048: return "ffdhe2048";
-    case DhGroup::ffdhe3072: return "ffdhe3072";
-    case DhGroup::ffdhe4096: return "ffdhe4096";
-    case DhGroup::ffdhe6144: return "ffdhe6144";
-    case DhGroup::ffdhe8192: return "ffdhe8192";
+    case DhGroup::null:
+      return "NULL";
+    case DhGroup::ffdhe2048:
+      return "ffdhe2048";
+    case DhGroup::ffdhe3072:
+      return "ffdhe3072";
+    case DhGroup::ffdhe4096:
+      return "ffdhe4096";
+    case DhGroup::ffdhe6144:
+      return "ffdhe6144";
+    case DhGroup::ffdhe8192:
+      return "ffdhe8192";
   }
   return "reserved group";
 }
 
 std::string_view name_of(AuthFailure reason) {
   switch (reason) {
-    case AuthFailure::none: return "no reason";
-    case AuthFailure::failed: return "Authentication failed";
-    case AuthFailure::protocol_not_usable: return "Authentication protocol not usable";
-    case AuthFailure::secure_channel_mismatch: return "Secure channel concatenation mismatch";
-    case AuthFailure::hash_not_usable: return "Hash function not usable";
-    case AuthFailure::group_not_usable: return "DH group not usable";
-    case AuthFailure::incorrect_payload: return "Incorrect payload";
-    case AuthFailure::incorrect_message: return "Incorrect protocol message";
+    case AuthFailure::none:
+      return "no reason";
+    case AuthFailure::failed:
+      return "Authentication failed";
+    case AuthFailure::protocol_not_usable:
+      return "Authentication protocol not usable";
+    case AuthFailure::secure_channel_mismatch:
+      return "Secure channel concatenation mismatch";
+    case AuthFailure::hash_not_usable:
+      return "Hash function not usable";
+    case AuthFailure::group_not_usable:
+      return "DH group not usable";
+    case AuthFailure::incorrect_payload:
+      return "Incorrect payload";
+    case AuthFailure::incorrect_message:
+      return "Incorrect protocol message";
   }
   return "reserved reason";
 }
@@ -250,8 +273,8 @@ std::string list_of(const std::vector<std::uint8_t>& ids) {
 std::string describe_negotiate(const AuthNegotiate& message) {
   std::string out = fmt::format("sc_c={}", message.sc_c);
   for (const AuthProtocol& protocol : message.protocols) {
-    out += fmt::format(" authid={} hashes={} groups={}", protocol.authid,
-                       list_of<AuthHash>(protocol.hashes), list_of<DhGroup>(protocol.groups));
+    out += fmt::format(" authid={} hashes={} groups={}", protocol.authid, list_of<AuthHash>(protocol.hashes),
+                       list_of<DhGroup>(protocol.groups));
   }
   return out;
 }
@@ -263,15 +286,13 @@ std::string describe_body(AuthMessage kind, ByteView bytes) {
       break;
     case AuthMessage::challenge:
       if (const auto m = AuthChallenge::parse(bytes)) {
-        return fmt::format("hl={} hash={} group={} dhvlen={} seqnum={:#x}", m->hl,
-                           name_of(static_cast<AuthHash>(m->hash)),
+        return fmt::format("hl={} hash={} group={} dhvlen={} seqnum={:#x}", m->hl, name_of(static_cast<AuthHash>(m->hash)),
                            name_of(static_cast<DhGroup>(m->group)), m->dh_value.size(), m->seqnum);
       }
       break;
     case AuthMessage::reply:
       if (const auto m = AuthReply::parse(bytes)) {
-        return fmt::format("hl={} cvalid={} dhvlen={} seqnum={:#x}", m->hl, m->cvalid,
-                           m->dh_value.size(), m->seqnum);
+        return fmt::format("hl={} cvalid={} dhvlen={} seqnum={:#x}", m->hl, m->cvalid, m->dh_value.size(), m->seqnum);
       }
       break;
     case AuthMessage::success1:
@@ -282,8 +303,7 @@ std::string describe_body(AuthMessage kind, ByteView bytes) {
     case AuthMessage::failure1:
     case AuthMessage::failure2:
       if (const auto m = AuthFailureReport::parse(bytes)) {
-        return fmt::format("rcode={} rcodeex={} ({})", m->rcode, m->rcodeex,
-                           name_of(static_cast<AuthFailure>(m->rcodeex)));
+        return fmt::format("rcode={} rcodeex={} ({})", m->rcode, m->rcodeex, name_of(static_cast<AuthFailure>(m->rcodeex)));
       }
       break;
     case AuthMessage::success2:

@@ -90,13 +90,10 @@ template <std::size_t Size, auto... Fields>
 using AuthHead = Layout<Size, auth_field::auth_type, auth_field::auth_id, auth_field::t_id, Fields...>;
 using AnyAuthHead = AuthHead<6>;
 using AuthNegotiateHead = AuthHead<8, auth_field::sc_c, auth_field::napd>;
-using AuthProtocolDescriptor =
-    Layout<kAuthProtocolDescriptorBytes, auth_field::authid, auth_field::halen, auth_field::dhlen,
-           auth_field::hash_ids, auth_field::dhg_ids>;
-using AuthChallengeHead = AuthHead<16, auth_field::hl, auth_field::hash_id, auth_field::dhg_id,
-                                   auth_field::dhvlen, auth_field::seqnum>;
-using AuthReplyHead =
-    AuthHead<16, auth_field::hl, auth_field::cvalid, auth_field::dhvlen, auth_field::seqnum>;
+using AuthProtocolDescriptor = Layout<kAuthProtocolDescriptorBytes, auth_field::authid, auth_field::halen, auth_field::dhlen,
+                                      auth_field::hash_ids, auth_field::dhg_ids>;
+using AuthChallengeHead = AuthHead<16, auth_field::hl, auth_field::hash_id, auth_field::dhg_id, auth_field::dhvlen, auth_field::seqnum>;
+using AuthReplyHead = AuthHead<16, auth_field::hl, auth_field::cvalid, auth_field::dhvlen, auth_field::seqnum>;
 using AuthSuccess1Head = AuthHead<16, auth_field::hl, auth_field::rvalid>;
 using AuthSuccess2Message = AuthHead<16>;
 using AuthFailureMessage = AuthHead<8, auth_field::rcode, auth_field::rcodeex>;

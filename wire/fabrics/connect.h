@@ -15,8 +15,8 @@ inline constexpr Le<"cattr", 46, std::uint8_t> cattr{};
 inline constexpr Le<"kato", 48, std::uint32_t> kato{};
 inline constexpr Le<"nvmsetid", 52, std::uint16_t> nvmsetid{};
 }  // namespace connect_sqe
-using ConnectSqe = FabricsSqe<connect_sqe::recfmt, connect_sqe::qid, connect_sqe::sqsize,
-                              connect_sqe::cattr, connect_sqe::kato, connect_sqe::nvmsetid>;
+using ConnectSqe =
+    FabricsSqe<connect_sqe::recfmt, connect_sqe::qid, connect_sqe::sqsize, connect_sqe::cattr, connect_sqe::kato, connect_sqe::nvmsetid>;
 
 namespace cattr_bits {
 inline constexpr std::uint8_t priority_mask = 0x03;
@@ -34,8 +34,7 @@ inline constexpr Le<"cntlid", 16, std::uint16_t> cntlid{};
 inline constexpr BytesField<"subnqn", 256, kNqnFieldSize> subnqn{};
 inline constexpr BytesField<"hostnqn", 512, kNqnFieldSize> hostnqn{};
 }  // namespace connect_data
-using ConnectData = Layout<1024, connect_data::hostid, connect_data::cntlid, connect_data::subnqn,
-                           connect_data::hostnqn>;
+using ConnectData = Layout<1024, connect_data::hostid, connect_data::cntlid, connect_data::subnqn, connect_data::hostnqn>;
 
 /// Dynamic model: the controller is the subsystem's choice.
 inline constexpr std::uint16_t kAnyController = 0xFFFF;
@@ -53,8 +52,7 @@ inline constexpr Le<"ipo", 0, std::uint16_t> ipo{};
 inline constexpr LeBits<"ips", 2, std::uint8_t, 0, 0, bool> ips{};
 inline constexpr Le<"dw1", 4, std::uint32_t> dw1{};
 }  // namespace connect_reply
-using ConnectReply =
-    nvme::CommandCqe<connect_reply::cntlid, connect_reply::authreq, connect_reply::dw1>;
+using ConnectReply = nvme::CommandCqe<connect_reply::cntlid, connect_reply::authreq, connect_reply::dw1>;
 using ConnectRefusal = nvme::CommandCqe<connect_reply::ipo, connect_reply::ips, connect_reply::dw1>;
 
 namespace authreq_bits {
@@ -69,17 +67,11 @@ struct InvalidParameter {
   constexpr bool operator==(const InvalidParameter&) const = default;
 
   constexpr std::uint32_t dw0() const { return offset | std::uint32_t{in_data} << 16; }
-  static constexpr InvalidParameter from_dw0(std::uint32_t dw0) {
-    return {static_cast<std::uint16_t>(dw0 & 0xFFFF), (dw0 >> 16 & 1) != 0};
-  }
+  static constexpr InvalidParameter from_dw0(std::uint32_t dw0) { return {static_cast<std::uint16_t>(dw0 & 0xFFFF), (dw0 >> 16 & 1) != 0}; }
   template <class F>
-  requires(ConnectSqe::has<F>) static constexpr InvalidParameter in_command(const F&) {
-    return {F::offset, false};
-  }
+  requires(ConnectSqe::has<F>) static constexpr InvalidParameter in_command(const F&) { return {F::offset, false}; }
   template <class F>
-  requires(ConnectData::has<F>) static constexpr InvalidParameter in_connect_data(const F&) {
-    return {F::offset, true};
-  }
+  requires(ConnectData::has<F>) static constexpr InvalidParameter in_connect_data(const F&) { return {F::offset, true}; }
 };
 
 }  // namespace fb::fabrics

@@ -21,11 +21,10 @@ using nvme::AdminOpcode;
 using nvme::IoOpcode;
 
 /// What the head of every command says; it is not repeated among a command's own fields.
-constexpr std::array<std::string_view, 9> kHeader = {"opcode", "fuse", "psdt", "cid",   "nsid",
-                                                     "cdw2",   "cdw3", "mptr", "fctype"};
+constexpr std::array<std::string_view, 9> kHeader = {"opcode", "fuse", "psdt", "cid", "nsid", "cdw2", "cdw3", "mptr", "fctype"};
 /// Worth saying although zero.
-constexpr std::array<std::string_view, 11> kAlways = {
-    "qid", "sqsize", "slba", "nlb", "cns", "fid", "lid", "ofst", "sqid", "abort_cid", "nr"};
+constexpr std::array<std::string_view, 11> kAlways = {"qid", "sqsize", "slba", "nlb",       "cns", "fid",
+                                                      "lid", "ofst",   "sqid", "abort_cid", "nr"};
 
 constexpr std::uint64_t kDecimalMax = 0xFFFF;
 
@@ -59,9 +58,7 @@ void append_named(std::string& out, std::string_view name, unsigned value, std::
   fmt::format_to(std::back_inserter(out), " {}={:02X}h ({})", name, value, text);
 }
 
-void append_property(std::string& out, std::uint32_t offset) {
-  fmt::format_to(std::back_inserter(out), " {}", property_name(offset));
-}
+void append_property(std::string& out, std::uint32_t offset) { fmt::format_to(std::back_inserter(out), " {}", property_name(offset)); }
 
 void append_fabrics(std::string& out, ByteView sqe) {
   switch (View<AnyFabricsSqe>{sqe}.get(sqe::fctype)) {
@@ -88,8 +85,8 @@ void append_admin(std::string& out, ByteView sqe) {
       const std::uint8_t cns = View<nvme::IdentifySqe>{sqe}.get(nvme::identify_sqe::cns);
       append_named(out, "cns", cns, nvme::cns_name(cns));
       return append_own_fields<
-          nvme::CommandSqe<nvme::identify_sqe::cntid, nvme::identify_sqe::cnssid,
-                           nvme::identify_sqe::csi, nvme::identify_sqe::uidx>>(out, sqe);
+          nvme::CommandSqe<nvme::identify_sqe::cntid, nvme::identify_sqe::cnssid, nvme::identify_sqe::csi, nvme::identify_sqe::uidx>>(out,
+                                                                                                                                      sqe);
     }
     case AdminOpcode::get_log_page: {
       const View<nvme::GetLogPageSqe> view{sqe};
@@ -97,19 +94,16 @@ void append_admin(std::string& out, ByteView sqe) {
       append_named(out, "lid", lid, nvme::log_page_name(lid));
       append_value(out, "length", nvme::log_length(view));
       append_value(out, "offset", nvme::log_offset(view));
-      return append_own_fields<
-          nvme::CommandSqe<nvme::get_log_sqe::lsp, nvme::get_log_sqe::rae, nvme::get_log_sqe::lsi,
-                           nvme::get_log_sqe::uidx, nvme::get_log_sqe::ot, nvme::get_log_sqe::csi>>(
-          out, sqe);
+      return append_own_fields<nvme::CommandSqe<nvme::get_log_sqe::lsp, nvme::get_log_sqe::rae, nvme::get_log_sqe::lsi,
+                                                nvme::get_log_sqe::uidx, nvme::get_log_sqe::ot, nvme::get_log_sqe::csi>>(out, sqe);
     }
     case AdminOpcode::get_features:
     case AdminOpcode::set_features: {
       const std::uint8_t fid = View<nvme::SetFeaturesSqe>{sqe}.get(nvme::features_sqe::fid);
       append_named(out, "fid", fid, nvme::feature_name(fid));
-      return append_own_fields<nvme::CommandSqe<
-          nvme::features_sqe::sel, nvme::features_sqe::sv, nvme::features_sqe::cdw11,
-          nvme::features_sqe::cdw12, nvme::features_sqe::cdw13, nvme::features_sqe::uidx,
-          nvme::features_sqe::cdw15>>(out, sqe);
+      return append_own_fields<
+          nvme::CommandSqe<nvme::features_sqe::sel, nvme::features_sqe::sv, nvme::features_sqe::cdw11, nvme::features_sqe::cdw12,
+                           nvme::features_sqe::cdw13, nvme::features_sqe::uidx, nvme::features_sqe::cdw15>>(out, sqe);
     }
     case AdminOpcode::abort:
       return append_own_fields<nvme::AbortSqe>(out, sqe);
@@ -200,8 +194,7 @@ std::string describe_completion(ByteView cqe, nvme::StatusFamily family) {
   }
   const View<nvme::CqeLayout> view{cqe};
   const nvme::Status status = view.get(nvme::cqe::status);
-  std::string out =
-      fmt::format("cid={} sqhd={} ", view.get(nvme::cqe::cid), view.get(nvme::cqe::sqhd));
+  std::string out = fmt::format("cid={} sqhd={} ", view.get(nvme::cqe::cid), view.get(nvme::cqe::sqhd));
   out += status.ok() ? std::string{"Success"} : nvme::to_string(status.of(family));
   if (status.crd() != 0) out += fmt::format(" CRD{}", status.crd());
   if (status.more()) out += " M";
@@ -216,8 +209,7 @@ std::string describe_completion(ByteView cqe, nvme::StatusFamily family) {
 std::string describe_sgl(const nvme::SglDescriptor& d) {
   using nvme::SglType;
   namespace subtype = nvme::sgl_subtype;
-  if (d.type == SglType::keyed_data_block &&
-      (d.subtype == subtype::address || d.subtype == subtype::invalidate_key)) {
+  if (d.type == SglType::keyed_data_block && (d.subtype == subtype::address || d.subtype == subtype::invalidate_key)) {
     return fmt::format("keyed(addr={:#x} len={} key={:#x}{})", d.address, d.length, d.key,
                        d.subtype == subtype::invalidate_key ? " invalidate" : "");
   }
@@ -227,8 +219,7 @@ std::string describe_sgl(const nvme::SglDescriptor& d) {
   if (d.type == SglType::transport_data_block && d.subtype == subtype::tcp_data_buffer) {
     return fmt::format("transport(len={})", d.length);
   }
-  return fmt::format("sgl{:02X}h(addr={:#x} len={} key={:#x})", d.type_byte(), d.address, d.length,
-                     d.key);
+  return fmt::format("sgl{:02X}h(addr={:#x} len={} key={:#x})", d.type_byte(), d.address, d.length, d.key);
 }
 
 std::string_view property_name(std::uint32_t offset) {

@@ -13,9 +13,8 @@ inline constexpr Le<"recfmt", 16, std::uint16_t> recfmt{};
 inline constexpr Le<"dlpf", 18, std::uint8_t> dlpf{};
 inline constexpr Le<"tdlpl", 20, std::uint32_t> tdlpl{};
 }  // namespace discovery_header
-using DiscoveryHeader =
-    Layout<1024, discovery_header::genctr, discovery_header::numrec, discovery_header::recfmt,
-           discovery_header::dlpf, discovery_header::tdlpl>;
+using DiscoveryHeader = Layout<1024, discovery_header::genctr, discovery_header::numrec, discovery_header::recfmt, discovery_header::dlpf,
+                               discovery_header::tdlpl>;
 
 namespace dlpf_bits {
 inline constexpr std::uint8_t extended = 1u << 0;
@@ -62,13 +61,7 @@ inline constexpr std::uint16_t no_cdc_connectivity = 1u << 2;
 }  // namespace eflags_bits
 
 enum class RdmaQpType : std::uint8_t { reliable_connected = 1, reliable_datagram = 2 };
-enum class RdmaProvider : std::uint8_t {
-  none = 1,
-  infiniband = 2,
-  roce = 3,
-  roce_v2 = 4,
-  iwarp = 5
-};
+enum class RdmaProvider : std::uint8_t { none = 1, infiniband = 2, roce = 3, roce_v2 = 4, iwarp = 5 };
 enum class RdmaCms : std::uint8_t { rdma_cm = 1 };
 enum class TcpSecurity : std::uint8_t { none = 0, tls_1_2 = 1, tls_1_3 = 2 };
 
@@ -99,13 +92,12 @@ inline constexpr Le<"sectype", 768, std::uint8_t, TcpSecurity> sectype{};
 /// The part of an entry that every transport has, and a transport's own `Fields`.
 template <auto... Fields>
 using TransportDiscoveryEntry =
-    Layout<1024, discovery_entry::trtype, discovery_entry::adrfam, discovery_entry::subtype,
-           discovery_entry::treq, discovery_entry::portid, discovery_entry::cntlid,
-           discovery_entry::asqsz, discovery_entry::eflags, discovery_entry::trsvcid,
-           discovery_entry::subnqn, discovery_entry::traddr, Fields...>;
+    Layout<1024, discovery_entry::trtype, discovery_entry::adrfam, discovery_entry::subtype, discovery_entry::treq, discovery_entry::portid,
+           discovery_entry::cntlid, discovery_entry::asqsz, discovery_entry::eflags, discovery_entry::trsvcid, discovery_entry::subnqn,
+           discovery_entry::traddr, Fields...>;
 using DiscoveryEntry = TransportDiscoveryEntry<>;
-using RdmaDiscoveryEntry = TransportDiscoveryEntry<discovery_entry::qptype, discovery_entry::prtype,
-                                                   discovery_entry::cms, discovery_entry::pkey>;
+using RdmaDiscoveryEntry =
+    TransportDiscoveryEntry<discovery_entry::qptype, discovery_entry::prtype, discovery_entry::cms, discovery_entry::pkey>;
 using TcpDiscoveryEntry = TransportDiscoveryEntry<discovery_entry::sectype>;
 
 /// Entry `index` of a log as bytes; empty when the log ends before.

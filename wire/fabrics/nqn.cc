@@ -83,8 +83,7 @@ bool valid_nqn(std::string_view text) {
   if (!is_date(dated)) return false;
   const std::string_view rest = dated.substr(8);
   const std::size_t colon = rest.find(':');
-  return colon != std::string_view::npos && is_domain(rest.substr(0, colon)) &&
-         colon + 1 < rest.size();
+  return colon != std::string_view::npos && is_domain(rest.substr(0, colon)) && colon + 1 < rest.size();
 }
 
 std::optional<std::string> terminated_text(ByteView field) {

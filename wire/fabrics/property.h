@@ -59,9 +59,8 @@ inline constexpr LeBits<"crwms", 0, std::uint64_t, 59, 59, bool> crwms{};
 inline constexpr LeBits<"crims", 0, std::uint64_t, 60, 60, bool> crims{};
 inline constexpr LeBits<"nsses", 0, std::uint64_t, 61, 61, bool> nsses{};
 }  // namespace cap
-using Cap = Layout<8, cap::mqes, cap::cqr, cap::ams, cap::to, cap::dstrd, cap::nssrs, cap::css,
-                   cap::bps, cap::cps, cap::mpsmin, cap::mpsmax, cap::pmrs, cap::cmbs, cap::nsss,
-                   cap::crwms, cap::crims, cap::nsses>;
+using Cap = Layout<8, cap::mqes, cap::cqr, cap::ams, cap::to, cap::dstrd, cap::nssrs, cap::css, cap::bps, cap::cps, cap::mpsmin,
+                   cap::mpsmax, cap::pmrs, cap::cmbs, cap::nsss, cap::crwms, cap::crims, cap::nsses>;
 
 /// CAP.CSS as a mask.
 namespace cap_css_bits {

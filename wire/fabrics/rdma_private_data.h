@@ -19,8 +19,7 @@ inline constexpr Le<"hrqsize", 4, std::uint16_t> hrqsize{};
 inline constexpr Le<"hsqsize", 6, std::uint16_t, ZeroBased<std::uint16_t>> hsqsize{};
 inline constexpr Le<"cntlid", 8, std::uint16_t> cntlid{};
 }  // namespace rdma_request
-using RdmaRequest = Layout<32, rdma_request::recfmt, rdma_request::qid, rdma_request::hrqsize,
-                           rdma_request::hsqsize, rdma_request::cntlid>;
+using RdmaRequest = Layout<32, rdma_request::recfmt, rdma_request::qid, rdma_request::hrqsize, rdma_request::hsqsize, rdma_request::cntlid>;
 
 namespace rdma_accept {
 inline constexpr Le<"recfmt", 0, std::uint16_t> recfmt{};

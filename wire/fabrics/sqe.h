@@ -21,8 +21,7 @@ inline constexpr Le<"fctype", 4, std::uint8_t, FabricsType> fctype{};
 
 /// `Fields` lie in the last 24 bytes.
 template <auto... Fields>
-using FabricsSqe = Layout<nvme::kSqeSize, sqe::opcode, sqe::fuse, sqe::psdt, sqe::cid, sqe::fctype,
-                          sqe::sgl1, Fields...>;
+using FabricsSqe = Layout<nvme::kSqeSize, sqe::opcode, sqe::fuse, sqe::psdt, sqe::cid, sqe::fctype, sqe::sgl1, Fields...>;
 
 /// Any Fabrics command, to find out which.
 using AnyFabricsSqe = FabricsSqe<>;

@@ -6,39 +6,66 @@ namespace fb::mctp::control {
 
 std::string_view name_of(Command command) {
   switch (command) {
-    case Command::set_endpoint_id: return "Set Endpoint ID";
-    case Command::get_endpoint_id: return "Get Endpoint ID";
-    case Command::get_endpoint_uuid: return "Get Endpoint UUID";
-    case Command::get_version_support: return "Get MCTP Version Support";
-    case Command::get_message_type_support: return "Get Message Type Support";
-    case Command::get_vendor_support: return "Get Vendor Defined Message Support";
-    case Command::resolve_endpoint_id: return "Resolve Endpoint ID";
-    case Command::allocate_endpoint_ids: return "Allocate Endpoint IDs";
-    case Command::routing_information_update: return "Routing Information Update";
-    case Command::get_routing_table: return "Get Routing Table Entries";
-    case Command::prepare_for_discovery: return "Prepare for Endpoint Discovery";
-    case Command::endpoint_discovery: return "Endpoint Discovery";
-    case Command::discovery_notify: return "Discovery Notify";
-    case Command::get_network_id: return "Get Network ID";
-    case Command::query_hop: return "Query Hop";
-    case Command::resolve_uuid: return "Resolve UUID";
-    case Command::query_rate_limit: return "Query Rate Limit";
-    case Command::request_tx_rate_limit: return "Request TX Rate Limit";
-    case Command::update_rate_limit: return "Update Rate Limit";
-    case Command::query_supported_interfaces: return "Query Supported Interfaces";
+    case Command::set_endpoint_id:
+      return "Set Endpoint ID";
+    case Command::get_endpoint_id:
+      return "Get Endpoint ID";
+    case Command::get_endpoint_uuid:
+      return "Get Endpoint UUID";
+    case Command::get_version_support:
+      return "Get MCTP Version Support";
+    case Command::get_message_type_support:
+      return "Get Message Type Support";
+    case Command::get_vendor_support:
+      return "Get Vendor Defined Message Support";
+    case Command::resolve_endpoint_id:
+      return "Resolve Endpoint ID";
+    case Command::allocate_endpoint_ids:
+      return "Allocate Endpoint IDs";
+    case Command::routing_information_update:
+      return "Routing Information Update";
+    case Command::get_routing_table:
+      return "Get Routing Table Entries";
+    case Command::prepare_for_discovery:
+      return "Prepare for Endpoint Discovery";
+    case Command::endpoint_discovery:
+      return "Endpoint Discovery";
+    case Command::discovery_notify:
+      return "Discovery Notify";
+    case Command::get_network_id:
+      return "Get Network ID";
+    case Command::query_hop:
+      return "Query Hop";
+    case Command::resolve_uuid:
+      return "Resolve UUID";
+    case Command::query_rate_limit:
+      return "Query Rate Limit";
+    case Command::request_tx_rate_limit:
+      return "Request TX Rate Limit";
+    case Command::update_rate_limit:
+      return "Update Rate Limit";
+    case Command::query_supported_interfaces:
+      return "Query Supported Interfaces";
   }
   return "unknown command";
 }
 
 std::string_view name_of(Completion code) {
   switch (code) {
-    case Completion::success: return "success";
-    case Completion::error: return "error";
-    case Completion::invalid_data: return "invalid data";
-    case Completion::invalid_length: return "invalid length";
-    case Completion::not_ready: return "not ready";
-    case Completion::unsupported_command: return "unsupported command";
-    case Completion::command_specific: return "command specific 80h";
+    case Completion::success:
+      return "success";
+    case Completion::error:
+      return "error";
+    case Completion::invalid_data:
+      return "invalid data";
+    case Completion::invalid_length:
+      return "invalid length";
+    case Completion::not_ready:
+      return "not ready";
+    case Completion::unsupported_command:
+      return "unsupported command";
+    case Completion::command_specific:
+      return "command specific 80h";
   }
   return "unknown code";
 }
@@ -63,10 +90,7 @@ std::string to_string(const Version& version) {
 
 Bytes make_request(Command command, std::uint8_t instance, ByteView data, bool datagram) {
   Record<RequestHeader> head;
-  head.set(header::request, true)
-      .set(header::datagram, datagram)
-      .set(header::instance, instance)
-      .set(header::command, command);
+  head.set(header::request, true).set(header::datagram, datagram).set(header::instance, instance).set(header::command, command);
   Bytes message(head.bytes().begin(), head.bytes().end());
   message.insert(message.end(), data.begin(), data.end());
   return message;
@@ -89,8 +113,7 @@ std::string describe_message(ByteView message) {
   const Command command = head->get(header::command);
   std::string text = fmt::format("{} ({:02x}h)", name_of(command), static_cast<unsigned>(command));
   if (head->get(header::request)) {
-    return fmt::format("{} {} {}", text, head->get(header::datagram) ? "datagram" : "request",
-                       head->get(header::instance));
+    return fmt::format("{} {} {}", text, head->get(header::datagram) ? "datagram" : "request", head->get(header::instance));
   }
   text += fmt::format(" response {}", head->get(header::instance));
   if (message.size() < kResponseHeader) return text + " cut short";

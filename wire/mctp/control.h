@@ -66,8 +66,8 @@ inline constexpr LeBits<"instance", 1, std::uint8_t, 4, 0> instance{};
 inline constexpr Le<"command", 2, std::uint8_t, Command> command{};
 }  // namespace header
 template <std::size_t Size, auto... Fields>
-using RequestLayout = Layout<Size, header::ic, header::type, header::request, header::datagram,
-                             header::reserved, header::instance, header::command, Fields...>;
+using RequestLayout = Layout<Size, header::ic, header::type, header::request, header::datagram, header::reserved, header::instance,
+                             header::command, Fields...>;
 using RequestHeader = RequestLayout<kRequestHeader>;
 
 namespace response {
@@ -94,24 +94,19 @@ inline constexpr LeBits<"pool", 4, std::uint8_t, 1, 0, PoolState> pool{};
 inline constexpr Le<"eid", 5, std::uint8_t> eid{};
 inline constexpr Le<"pool_size", 6, std::uint8_t> pool_size{};
 }  // namespace set_eid_response
-using SetEidResponse = ResponseLayout<7, set_eid_response::assignment, set_eid_response::pool,
-                                      set_eid_response::eid, set_eid_response::pool_size>;
+using SetEidResponse =
+    ResponseLayout<7, set_eid_response::assignment, set_eid_response::pool, set_eid_response::eid, set_eid_response::pool_size>;
 
 enum class EndpointType : std::uint8_t { simple = 0, bridge = 1 };
-enum class IdType : std::uint8_t {
-  dynamic_only = 0,
-  static_supported = 1,
-  static_same = 2,
-  static_different = 3
-};
+enum class IdType : std::uint8_t { dynamic_only = 0, static_supported = 1, static_same = 2, static_different = 3 };
 namespace get_eid_response {
 inline constexpr Le<"eid", 4, std::uint8_t> eid{};
 inline constexpr LeBits<"endpoint_type", 5, std::uint8_t, 5, 4, EndpointType> endpoint_type{};
 inline constexpr LeBits<"id_type", 5, std::uint8_t, 1, 0, IdType> id_type{};
 inline constexpr Le<"medium", 6, std::uint8_t> medium{};
 }  // namespace get_eid_response
-using GetEidResponse = ResponseLayout<7, get_eid_response::eid, get_eid_response::endpoint_type,
-                                      get_eid_response::id_type, get_eid_response::medium>;
+using GetEidResponse =
+    ResponseLayout<7, get_eid_response::eid, get_eid_response::endpoint_type, get_eid_response::id_type, get_eid_response::medium>;
 
 using Uuid = std::array<std::uint8_t, 16>;
 namespace uuid_response {
@@ -186,8 +181,7 @@ inline constexpr LeBits<"status", 4, std::uint8_t, 1, 0, Assignment> status{};
 inline constexpr Le<"pool_size", 5, std::uint8_t> pool_size{};
 inline constexpr Le<"first", 6, std::uint8_t> first{};
 }  // namespace allocate_response
-using AllocateResponse = ResponseLayout<7, allocate_response::status, allocate_response::pool_size,
-                                        allocate_response::first>;
+using AllocateResponse = ResponseLayout<7, allocate_response::status, allocate_response::pool_size, allocate_response::first>;
 
 namespace query_hop {
 inline constexpr Le<"target", 3, std::uint8_t> target{};
@@ -202,8 +196,8 @@ inline constexpr Le<"type", 5, std::uint8_t> type{};
 inline constexpr Be<"incoming", 6, std::uint16_t> incoming{};
 inline constexpr Be<"outgoing", 8, std::uint16_t> outgoing{};
 }  // namespace query_hop_response
-using QueryHopResponse = ResponseLayout<10, query_hop_response::next, query_hop_response::type,
-                                        query_hop_response::incoming, query_hop_response::outgoing>;
+using QueryHopResponse =
+    ResponseLayout<10, query_hop_response::next, query_hop_response::type, query_hop_response::incoming, query_hop_response::outgoing>;
 
 // ------------------------------------------------------------------------------------ 09h, 0Ah, 10h
 
@@ -248,9 +242,8 @@ inline constexpr Le<"medium", 4, std::uint8_t> medium{};
 inline constexpr Le<"address_size", 5, std::uint8_t> address_size{};
 }  // namespace table_entry
 /// The physical address follows, most significant byte first.
-using TableEntry =
-    Layout<6, table_entry::size, table_entry::first, table_entry::type, table_entry::is_static,
-           table_entry::port, table_entry::binding, table_entry::medium, table_entry::address_size>;
+using TableEntry = Layout<6, table_entry::size, table_entry::first, table_entry::type, table_entry::is_static, table_entry::port,
+                          table_entry::binding, table_entry::medium, table_entry::address_size>;
 
 namespace resolve_uuid {
 inline constexpr BytesField<"uuid", 3, 16> uuid{};
@@ -263,8 +256,7 @@ inline constexpr Le<"binding", 1, std::uint8_t> binding{};
 inline constexpr Le<"medium", 2, std::uint8_t> medium{};
 inline constexpr Le<"address_size", 3, std::uint8_t> address_size{};
 }  // namespace uuid_entry
-using UuidEntry =
-    Layout<4, uuid_entry::eid, uuid_entry::binding, uuid_entry::medium, uuid_entry::address_size>;
+using UuidEntry = Layout<4, uuid_entry::eid, uuid_entry::binding, uuid_entry::medium, uuid_entry::address_size>;
 
 // -------------------------------------------------------------------------------------- 11h to 14h
 
@@ -279,10 +271,9 @@ inline constexpr Be<"rate", 26, std::uint32_t> rate{};
 inline constexpr LeBits<"supported", 30, std::uint8_t, 0, 0, bool> supported{};
 inline constexpr LeBits<"unrequested_only", 30, std::uint8_t, 1, 1, bool> unrequested_only{};
 }  // namespace rate_response
-using RateResponse =
-    ResponseLayout<31, rate_response::buffer, rate_response::receive_max, rate_response::limit_max,
-                   rate_response::limit_min, rate_response::burst_max, rate_response::burst,
-                   rate_response::rate, rate_response::supported, rate_response::unrequested_only>;
+using RateResponse = ResponseLayout<31, rate_response::buffer, rate_response::receive_max, rate_response::limit_max,
+                                    rate_response::limit_min, rate_response::burst_max, rate_response::burst, rate_response::rate,
+                                    rate_response::supported, rate_response::unrequested_only>;
 
 namespace rate_request {
 inline constexpr Be<"burst", 3, U24> burst{};
@@ -315,16 +306,16 @@ enum class MediumId : std::uint8_t {
   smbus_100k = 0x01,
   smbus_or_i2c_100k = 0x02,
   i2c_100k = 0x03,
-  fast_400k = 0x04,       ///< SMBus 3.0 or I2C, Fast-mode
-  fast_plus_1m = 0x05,    ///< SMBus 3.0 or I2C, Fast-mode Plus
+  fast_400k = 0x04,         ///< SMBus 3.0 or I2C, Fast-mode
+  fast_plus_1m = 0x05,      ///< SMBus 3.0 or I2C, Fast-mode Plus
   high_speed_3400k = 0x06,  ///< I2C, High-speed mode
   pcie_1_1 = 0x08,
   pcie_2_0 = 0x09,
   pcie_2_1 = 0x0A,
   pcie_3 = 0x0B,
   pcie_4 = 0x0C,
-  pcie_5 = 0x0D,          ///< or CXL 1.x, 2.x
-  pcie_6 = 0x0E,          ///< Non-Flit Mode
+  pcie_5 = 0x0D,  ///< or CXL 1.x, 2.x
+  pcie_6 = 0x0E,  ///< Non-Flit Mode
   pci = 0x0F,
   usb_1_1 = 0x10,
   usb_2_0 = 0x11,
@@ -336,16 +327,15 @@ enum class MediumId : std::uint8_t {
   kcs_pci = 0x21,
   serial_host_legacy = 0x22,
   serial_host_pci = 0x23,
-  serial = 0x24,          ///< asynchronous, between management controllers and devices
+  serial = 0x24,  ///< asynchronous, between management controllers and devices
   i3c_basic = 0x30,
-  pcie_6_flit = 0x40,     ///< or CXL 3.x
+  pcie_6_flit = 0x40,  ///< or CXL 3.x
 };
 
 // ------------------------------------------------------------------------------------------- making
 
 /// A request of `command` with its data; `datagram` asks for no answer.
-Bytes make_request(Command command, std::uint8_t instance, ByteView data = {},
-                   bool datagram = false);
+Bytes make_request(Command command, std::uint8_t instance, ByteView data = {}, bool datagram = false);
 /// The response to a request that has at least its header, with data only when it succeeded.
 Bytes make_response(ByteView request, Completion completion, ByteView data = {});
 

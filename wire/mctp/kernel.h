@@ -6,7 +6,7 @@
 
 namespace fb::mctp::kernel {
 
-inline constexpr int kFamily = 45;            // AF_MCTP
+inline constexpr int kFamily = 45;  // AF_MCTP
 inline constexpr int kSolMctp = 285;
 inline constexpr int kOptAddrExt = 1;
 inline constexpr std::uint32_t kNetworkAny = 0;
@@ -19,7 +19,7 @@ inline constexpr std::uint8_t kTagMask = 0x07;
 inline constexpr std::uint8_t kTagOwner = 0x08;
 inline constexpr std::uint8_t kTagPreallocated = 0x10;
 
-inline constexpr unsigned long kAllocTag = 0x89E0;   // SIOCMCTPALLOCTAG
+inline constexpr unsigned long kAllocTag = 0x89E0;  // SIOCMCTPALLOCTAG
 inline constexpr unsigned long kDropTag = 0x89E1;
 inline constexpr unsigned long kAllocTag2 = 0x89E2;  // with network and local address
 inline constexpr unsigned long kDropTag2 = 0x89E3;
@@ -36,17 +36,16 @@ inline constexpr Native<"eid", 8, std::uint8_t> eid{};
 inline constexpr Native<"type", 9, std::uint8_t> type{};
 inline constexpr Native<"tag", 10, std::uint8_t> tag{};
 }  // namespace address
-using Address = Layout<12, address::family, address::network, address::eid, address::type,
-                       address::tag>;
+using Address = Layout<12, address::family, address::network, address::eid, address::type, address::tag>;
 
 /// sockaddr_mctp_ext: the same with where on the medium, for sockets with kOptAddrExt.
 namespace address_ext {
-inline constexpr Native<"interface", 12, std::uint32_t> interface{};
+inline constexpr Native<"interface", 12, std::uint32_t> interface {};
 inline constexpr Native<"hardware_size", 16, std::uint8_t> hardware_size{};
 inline constexpr BytesField<"hardware", 20, 32> hardware{};
 }  // namespace address_ext
-using AddressExt = Layout<52, address::family, address::network, address::eid, address::type, address::tag,
-                          address_ext::interface, address_ext::hardware_size, address_ext::hardware>;
+using AddressExt = Layout<52, address::family, address::network, address::eid, address::type, address::tag, address_ext::interface,
+                          address_ext::hardware_size, address_ext::hardware>;
 
 /// mctp_ioc_tag_ctl: of the older ioctls, which take network 1.
 namespace tag_control {
@@ -64,7 +63,6 @@ inline constexpr Native<"local", 5, std::uint8_t> local{};
 inline constexpr Native<"flags", 6, std::uint16_t> flags{};
 inline constexpr Native<"tag", 8, std::uint8_t> tag{};
 }  // namespace tag_control2
-using TagControl2 = Layout<12, tag_control2::network, tag_control2::peer, tag_control2::local,
-                           tag_control2::flags, tag_control2::tag>;
+using TagControl2 = Layout<12, tag_control2::network, tag_control2::peer, tag_control2::local, tag_control2::flags, tag_control2::tag>;
 
 }  // namespace fb::mctp::kernel

@@ -31,9 +31,8 @@ inline constexpr LeBits<"sequence", 3, std::uint8_t, 5, 4> sequence{};
 inline constexpr LeBits<"tag_owner", 3, std::uint8_t, 3, 3, bool> tag_owner{};
 inline constexpr LeBits<"tag", 3, std::uint8_t, 2, 0> tag{};
 }  // namespace packet
-using PacketHeader = Layout<kHeaderSize, packet::reserved, packet::version, packet::destination,
-                            packet::source, packet::som, packet::eom, packet::sequence,
-                            packet::tag_owner, packet::tag>;
+using PacketHeader = Layout<kHeaderSize, packet::reserved, packet::version, packet::destination, packet::source, packet::som, packet::eom,
+                            packet::sequence, packet::tag_owner, packet::tag>;
 
 /// Message types (DSP0239 1.11.1).
 enum class MessageType : std::uint8_t {

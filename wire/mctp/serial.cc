@@ -4,12 +4,18 @@ namespace fb::mctp::serial {
 
 std::string_view name_of(Fault fault) {
   switch (fault) {
-    case Fault::revision: return "revision";
-    case Fault::count: return "byte count";
-    case Fault::escape: return "escape";
-    case Fault::truncated: return "truncated";
-    case Fault::fcs: return "FCS";
-    case Fault::end: return "end flag";
+    case Fault::revision:
+      return "revision";
+    case Fault::count:
+      return "byte count";
+    case Fault::escape:
+      return "escape";
+    case Fault::truncated:
+      return "truncated";
+    case Fault::fcs:
+      return "FCS";
+    case Fault::end:
+      return "end flag";
   }
   return "unknown";
 }
@@ -90,8 +96,7 @@ Deframer::Step Deframer::push(std::uint8_t byte) {
     case State::escaped:
       if (byte == kFlag) return give_up(Fault::truncated, State::flagged);
       if (unescape_ == Unescape::set_bit) return keep(byte | kEscapeBit);
-      if (unescape_ == Unescape::strict && byte != (kFlag ^ kEscapeBit) &&
-          byte != (kEscape ^ kEscapeBit)) {
+      if (unescape_ == Unescape::strict && byte != (kFlag ^ kEscapeBit) && byte != (kEscape ^ kEscapeBit)) {
         return give_up(Fault::escape, State::idle);
       }
       return keep(byte ^ kEscapeBit);

@@ -27,16 +27,16 @@ enum class Fault : std::uint8_t {
   escape,     ///< an escaped byte that need not be
   truncated,  ///< a flag inside the packet
   fcs,
-  end,        ///< no flag behind the FCS
+  end,  ///< no flag behind the FCS
 };
 inline constexpr std::size_t kFaults = 6;
 std::string_view name_of(Fault fault);
 
 /// How lenient an escaped byte is read; peers differ.
 enum class Unescape : std::uint8_t {
-  strict,  ///< 5Eh and 5Dh only
-  any,     ///< whatever follows, with bit 5 turned over
-  set_bit, ///< whatever follows, with bit 5 set, as Linux does
+  strict,   ///< 5Eh and 5Dh only
+  any,      ///< whatever follows, with bit 5 turned over
+  set_bit,  ///< whatever follows, with bit 5 set, as Linux does
 };
 
 /// Finds frames in a stream of bytes, and its way back after noise.
@@ -49,8 +49,7 @@ class Deframer {
   };
 
   /// `packet_max` bounds the byte count that is taken, at most 255.
-  explicit Deframer(std::size_t packet_max = 255, Unescape unescape = Unescape::strict)
-      : packet_max_(packet_max), unescape_(unescape) {}
+  explicit Deframer(std::size_t packet_max = 255, Unescape unescape = Unescape::strict) : packet_max_(packet_max), unescape_(unescape) {}
 
   Step push(std::uint8_t byte);
   ByteView packet() const { return {packet_.data(), filled_}; }
@@ -68,7 +67,7 @@ class Deframer {
   Unescape unescape_;
   State state_ = State::idle;
   Fault fault_ = Fault::revision;
-  bool fresh_ = false;        // the flag before was the end of a good frame
+  bool fresh_ = false;  // the flag before was the end of a good frame
   std::size_t filled_ = 0;
   std::size_t wanted_ = 0;
   std::uint16_t fcs_ = kFcsStart;

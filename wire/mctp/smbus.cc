@@ -11,11 +11,16 @@ constexpr std::size_t kCountOffset = 3;  // what stands before the counted bytes
 
 std::string_view name_of(Fault fault) {
   switch (fault) {
-    case Fault::too_short: return "shorter than a packet";
-    case Fault::command: return "command code";
-    case Fault::count: return "byte count";
-    case Fault::pec: return "PEC";
-    case Fault::source: return "source address";
+    case Fault::too_short:
+      return "shorter than a packet";
+    case Fault::command:
+      return "command code";
+    case Fault::count:
+      return "byte count";
+    case Fault::pec:
+      return "PEC";
+    case Fault::source:
+      return "source address";
   }
   return "unknown";
 }
@@ -43,8 +48,7 @@ Result<Frame, Fault> decode(ByteView frame) {
   if (pec(covered) != frame.back()) return Failure{Fault::pec};
   const std::uint8_t source = head.get(header::source);
   if ((source & 1) == 0) return Failure{Fault::source};
-  return Frame{head.get(header::destination), static_cast<std::uint8_t>(source & ~1u),
-               covered.subspan(kHeaderSize)};
+  return Frame{head.get(header::destination), static_cast<std::uint8_t>(source & ~1u), covered.subspan(kHeaderSize)};
 }
 
 }  // namespace fb::mctp::smbus

@@ -26,8 +26,7 @@ inline constexpr Le<"count", 2, std::uint8_t> count{};
 /// The sender's own slave address, with bit 0 set: with 0 it would be IPMB.
 inline constexpr Le<"source", 3, std::uint8_t> source{};
 }  // namespace header
-using Header =
-    Layout<kHeaderSize, header::destination, header::command, header::count, header::source>;
+using Header = Layout<kHeaderSize, header::destination, header::command, header::count, header::source>;
 
 /// What is wrong with a frame; the first that is found, in this order.
 enum class Fault : std::uint8_t { too_short, command, count, pec, source };
@@ -48,8 +47,8 @@ Result<Frame, Fault> decode(ByteView frame);
 
 /// Whether a 7-bit address (8-bit form) may belong to an MCTP device: the SMBus specification keeps some.
 constexpr bool assignable(std::uint8_t address) {
-  const bool reserved = address < 0x10 || address == 0x10 || address == 0x18 || address == 0x50 ||
-                        address == 0x6E || address == 0xC2 || address >= 0xF0;
+  const bool reserved =
+      address < 0x10 || address == 0x10 || address == 0x18 || address == 0x50 || address == 0x6E || address == 0xC2 || address >= 0xF0;
   return (address & 1) == 0 && !reserved;
 }
 

@@ -8,20 +8,27 @@ namespace fb::mctp::vdm {
 
 std::string_view name_of(Fault fault) {
   switch (fault) {
-    case Fault::too_short: return "shorter than a header";
-    case Fault::route: return "routing";
-    case Fault::message_code: return "message code";
-    case Fault::vendor: return "vendor id";
-    case Fault::vdm_code: return "VDM code";
-    case Fault::digest: return "TD or EP";
-    case Fault::length: return "length";
-    case Fault::padding: return "padding";
+    case Fault::too_short:
+      return "shorter than a header";
+    case Fault::route:
+      return "routing";
+    case Fault::message_code:
+      return "message code";
+    case Fault::vendor:
+      return "vendor id";
+    case Fault::vdm_code:
+      return "VDM code";
+    case Fault::digest:
+      return "TD or EP";
+    case Fault::length:
+      return "length";
+    case Fault::padding:
+      return "padding";
   }
   return "unknown";
 }
 
-void encode(Bytes& out, Route route, std::uint16_t requester, std::uint16_t target,
-            ByteView packet) {
+void encode(Bytes& out, Route route, std::uint16_t requester, std::uint16_t target, ByteView packet) {
   BENCH_ASSERT(packet.size() <= mctp::kHeaderSize + kUnitMax, "a TLP holds the packet");
   // The packet's header is a part of the TLP's: what is missing of it is zero.
   const std::size_t payload = packet.size() - std::min(packet.size(), mctp::kHeaderSize);

@@ -39,11 +39,9 @@ inline constexpr Be<"message_code", 7, std::uint8_t> message_code{};
 inline constexpr Be<"target", 8, std::uint16_t> target{};
 inline constexpr Be<"vendor", 10, std::uint16_t> vendor{};
 }  // namespace header
-using Header =
-    Layout<kHeaderSize, header::route, header::traffic_class, header::td, header::ep,
-           header::attributes, header::address_type, header::length_high, header::length_low,
-           header::requester, header::pad, header::vdm_code, header::message_code, header::target,
-           header::vendor>;
+using Header = Layout<kHeaderSize, header::route, header::traffic_class, header::td, header::ep, header::attributes, header::address_type,
+                      header::length_high, header::length_low, header::requester, header::pad, header::vdm_code, header::message_code,
+                      header::target, header::vendor>;
 
 enum class Fault : std::uint8_t {
   too_short,

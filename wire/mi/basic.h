@@ -23,9 +23,8 @@ inline constexpr Le<"pdlu", 4, std::uint8_t> pdlu{};
 }  // namespace basic_status
 /// Command code 0: seven bytes, of which the last two are reserved; PEC follows.
 using BasicStatus =
-    Layout<7, basic_status::length, basic_status::ones, basic_status::p1la, basic_status::p0la,
-           basic_status::rnr, basic_status::df, basic_status::not_ready, basic_status::arbitration,
-           basic_status::warnings, basic_status::ctemp, basic_status::pdlu>;
+    Layout<7, basic_status::length, basic_status::ones, basic_status::p1la, basic_status::p0la, basic_status::rnr, basic_status::df,
+           basic_status::not_ready, basic_status::arbitration, basic_status::warnings, basic_status::ctemp, basic_status::pdlu>;
 
 namespace basic_identity {
 inline constexpr Le<"length", 0, std::uint8_t> length{};

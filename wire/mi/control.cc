@@ -4,11 +4,16 @@ namespace fb::mi {
 
 std::string_view name_of(Primitive primitive) {
   switch (primitive) {
-    case Primitive::pause: return "Pause";
-    case Primitive::resume: return "Resume";
-    case Primitive::abort: return "Abort";
-    case Primitive::get_state: return "Get State";
-    case Primitive::replay: return "Replay";
+    case Primitive::pause:
+      return "Pause";
+    case Primitive::resume:
+      return "Resume";
+    case Primitive::abort:
+      return "Abort";
+    case Primitive::get_state:
+      return "Get State";
+    case Primitive::replay:
+      return "Replay";
   }
   return static_cast<unsigned>(primitive) >= 0xF0 ? "Vendor Specific" : "Reserved";
 }

@@ -32,8 +32,7 @@ using ReplayRequest = MessageLayout<8, primitive::cpo, primitive::tag, primitive
 namespace primitive_response {
 inline constexpr Le<"cpsr", 6, std::uint16_t> cpsr{};
 }
-using PrimitiveResponse =
-    MessageLayout<8, response::status, primitive::tag, primitive_response::cpsr>;
+using PrimitiveResponse = MessageLayout<8, response::status, primitive::tag, primitive_response::cpsr>;
 
 enum class SlotState : std::uint8_t { idle = 0, receive = 1, process = 2, transmit = 3 };
 std::string_view name_of(SlotState state);
@@ -55,11 +54,9 @@ inline constexpr LeBits<"bpopl", 0, std::uint16_t, 13, 13, bool> bpopl{};
 inline constexpr LeBits<"nssro", 0, std::uint16_t, 14, 14, bool> nssro{};
 inline constexpr LeBits<"pflg", 0, std::uint16_t, 15, 15, bool> pflg{};
 }  // namespace slot_status
-using SlotStatus =
-    Layout<2, slot_status::ssta, slot_status::cmnics, slot_status::bmice, slot_status::twpkt,
-           slot_status::utunt, slot_status::bhvs, slot_status::udstid, slot_status::itu,
-           slot_status::umep, slot_status::ospsn, slot_status::buemt, slot_status::bpopl,
-           slot_status::nssro, slot_status::pflg>;
+using SlotStatus = Layout<2, slot_status::ssta, slot_status::cmnics, slot_status::bmice, slot_status::twpkt, slot_status::utunt,
+                          slot_status::bhvs, slot_status::udstid, slot_status::itu, slot_status::umep, slot_status::ospsn,
+                          slot_status::buemt, slot_status::bpopl, slot_status::nssro, slot_status::pflg>;
 
 /// The error flags among them, as bits of the word.
 namespace error_flag {

@@ -20,8 +20,7 @@ Bytes make_command_list(std::span<const SupportedCommand> commands) {
   Bytes made(2 + 2 * commands.size());
   store_le(made.data(), static_cast<std::uint16_t>(commands.size()));
   for (std::size_t i = 0; i < commands.size(); ++i) {
-    made[2 + 2 * i] =
-        static_cast<std::uint8_t>((static_cast<unsigned>(commands[i].kind) & kKindMask) << kKindShift);
+    made[2 + 2 * i] = static_cast<std::uint8_t>((static_cast<unsigned>(commands[i].kind) & kKindMask) << kKindShift);
     made[3 + 2 * i] = commands[i].opcode;
   }
   return made;

@@ -24,8 +24,7 @@ inline constexpr Le<"mnr", 2, std::uint8_t> mnr{};
 /// NNSC (1.2): bit 0 is SRE.
 inline constexpr LeBits<"sre", 3, std::uint8_t, 0, 0, bool> sre{};
 }  // namespace subsystem_info
-using SubsystemInfo = Layout<32, subsystem_info::nump, subsystem_info::mjr, subsystem_info::mnr,
-                             subsystem_info::sre>;
+using SubsystemInfo = Layout<32, subsystem_info::nump, subsystem_info::mjr, subsystem_info::mnr, subsystem_info::sre>;
 
 enum class PortType : std::uint8_t { inactive = 0, pcie = 1, two_wire = 2 };
 
@@ -52,14 +51,11 @@ inline constexpr LeBits<"i3c", 11, std::uint8_t, 7, 7, bool> i3c{};
 inline constexpr LeBits<"nvmebms", 12, std::uint8_t, 0, 0, bool> nvmebms{};
 }  // namespace port_info
 template <auto... Fields>
-using PortLayout = Layout<32, port_info::prttyp, port_info::ciaps, port_info::aems,
-                          port_info::mmtus, port_info::mebs, Fields...>;
+using PortLayout = Layout<32, port_info::prttyp, port_info::ciaps, port_info::aems, port_info::mmtus, port_info::mebs, Fields...>;
 using PortInfo = PortLayout<>;
-using PciePortInfo = PortLayout<port_info::mps, port_info::slsv, port_info::cls, port_info::mlw,
-                                port_info::nlw, port_info::pn>;
+using PciePortInfo = PortLayout<port_info::mps, port_info::slsv, port_info::cls, port_info::mlw, port_info::nlw, port_info::pn>;
 using TwoWirePortInfo =
-    PortLayout<port_info::cvpdaddr, port_info::mvpdfreq, port_info::cmeaddr, port_info::mmefreq,
-               port_info::i3c, port_info::nvmebms>;
+    PortLayout<port_info::cvpdaddr, port_info::mvpdfreq, port_info::cmeaddr, port_info::mmefreq, port_info::i3c, port_info::nvmebms>;
 
 namespace controller_info {
 inline constexpr Le<"portid", 0, std::uint8_t> portid{};
@@ -74,10 +70,9 @@ inline constexpr Le<"ssid", 14, std::uint16_t> ssid{};
 /// 2.x.
 inline constexpr Le<"segment", 16, std::uint8_t> segment{};
 }  // namespace controller_info
-using ControllerInfo =
-    Layout<32, controller_info::portid, controller_info::pri_valid, controller_info::function,
-           controller_info::device, controller_info::bus, controller_info::vid, controller_info::did,
-           controller_info::ssvid, controller_info::ssid, controller_info::segment>;
+using ControllerInfo = Layout<32, controller_info::portid, controller_info::pri_valid, controller_info::function, controller_info::device,
+                              controller_info::bus, controller_info::vid, controller_info::did, controller_info::ssvid,
+                              controller_info::ssid, controller_info::segment>;
 
 /// An entry of DTYP 4 and 5.
 struct SupportedCommand {

@@ -5,12 +5,21 @@
 namespace fb::mi {
 
 std::string_view name_of(EventId id) {
-  constexpr std::string_view kNames[] = {
-      "Controller Ready",       "Controller Fatal Status", "Shutdown Status",
-      "Controller Enable",      "Namespace Attribute Changed", "Firmware Activated",
-      "Composite Temperature",  "Percentage Drive Life Used", "Available Spare",
-      "SMART Warnings",         "Telemetry Controller-Initiated Data", "PCIe Link Active",
-      "Sanitize Failure Mode",  "Namespace Sanitize Failure Mode", "Power Threshold"};
+  constexpr std::string_view kNames[] = {"Controller Ready",
+                                         "Controller Fatal Status",
+                                         "Shutdown Status",
+                                         "Controller Enable",
+                                         "Namespace Attribute Changed",
+                                         "Firmware Activated",
+                                         "Composite Temperature",
+                                         "Percentage Drive Life Used",
+                                         "Available Spare",
+                                         "SMART Warnings",
+                                         "Telemetry Controller-Initiated Data",
+                                         "PCIe Link Active",
+                                         "Sanitize Failure Mode",
+                                         "Namespace Sanitize Failure Mode",
+                                         "Power Threshold"};
   const auto at = static_cast<std::size_t>(id);
   if (at < std::size(kNames)) return kNames[at];
   return at >= 0xC0 ? "Vendor Specific" : "Reserved";
@@ -111,8 +120,10 @@ OccurrenceList parse_occurrence_list(ByteView bytes, std::optional<ListFault>& f
     const std::size_t size = OccurrenceItem::size + specific + item->get(occurrence::vendor_length);
     if (bytes.size() - at < size) return refuse(at + occurrence::specific_length.offset, "item length");
     const ByteView data = bytes.subspan(at + OccurrenceItem::size, specific);
-    list.items.push_back({item->get(occurrence::id), item->get(occurrence::context),
-                          static_cast<EventScope>(item->get(occurrence::scope)), {data.begin(), data.end()}});
+    list.items.push_back({item->get(occurrence::id),
+                          item->get(occurrence::context),
+                          static_cast<EventScope>(item->get(occurrence::scope)),
+                          {data.begin(), data.end()}});
     at += size;
   }
   if (at != bytes.size()) return refuse(occurrence_list::numaeo.offset, "bytes behind the last item");

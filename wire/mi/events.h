@@ -34,8 +34,7 @@ inline constexpr Le<"version", 1, std::uint8_t> version{};
 inline constexpr Le<"total_length", 2, std::uint16_t> total_length{};
 inline constexpr Le<"header_length", 4, std::uint8_t> header_length{};
 }  // namespace event_list
-using EventListHeader = Layout<5, event_list::numae, event_list::version, event_list::total_length,
-                               event_list::header_length>;
+using EventListHeader = Layout<5, event_list::numae, event_list::version, event_list::total_length, event_list::header_length>;
 
 namespace event_item {
 inline constexpr Le<"length", 0, std::uint8_t> length{};
@@ -70,9 +69,8 @@ inline constexpr LeBits<"retry", 6, std::uint8_t, 2, 0> retry{};
 inline constexpr LeBits<"generation", 6, std::uint8_t, 7, 3> generation{};
 }  // namespace occurrence_list
 using OccurrenceListHeader =
-    Layout<7, occurrence_list::numaeo, occurrence_list::version, occurrence_list::total_length,
-           occurrence_list::overflow, occurrence_list::header_length, occurrence_list::retry,
-           occurrence_list::generation>;
+    Layout<7, occurrence_list::numaeo, occurrence_list::version, occurrence_list::total_length, occurrence_list::overflow,
+           occurrence_list::header_length, occurrence_list::retry, occurrence_list::generation>;
 
 namespace occurrence {
 inline constexpr Le<"header_length", 0, std::uint8_t> header_length{};
@@ -83,9 +81,8 @@ inline constexpr Le<"id", 3, std::uint8_t> id{};
 inline constexpr Le<"context", 4, std::uint32_t> context{};
 inline constexpr Le<"scope", 8, std::uint8_t> scope{};
 }  // namespace occurrence
-using OccurrenceItem =
-    Layout<9, occurrence::header_length, occurrence::specific_length, occurrence::vendor_length,
-           occurrence::id, occurrence::context, occurrence::scope>;
+using OccurrenceItem = Layout<9, occurrence::header_length, occurrence::specific_length, occurrence::vendor_length, occurrence::id,
+                              occurrence::context, occurrence::scope>;
 
 /// Whom an occurrence is about (AESSI).
 enum class EventScope : std::uint8_t { subsystem = 0, controller = 1, port = 2 };

@@ -6,23 +6,22 @@
 namespace fb::mi {
 
 namespace subsystem_health {
-inline constexpr LeBits<"snfm", 0, std::uint8_t, 1, 1, bool> snfm{};    ///< 2.1
+inline constexpr LeBits<"snfm", 0, std::uint8_t, 1, 1, bool> snfm{};  ///< 2.1
 inline constexpr LeBits<"p1la", 0, std::uint8_t, 2, 2, bool> p1la{};
 inline constexpr LeBits<"p0la", 0, std::uint8_t, 3, 3, bool> p0la{};
-inline constexpr LeBits<"rnr", 0, std::uint8_t, 4, 4, bool> rnr{};      ///< reset not required
-inline constexpr LeBits<"df", 0, std::uint8_t, 5, 5, bool> df{};        ///< drive functional
-inline constexpr LeBits<"sfm", 0, std::uint8_t, 6, 6, bool> sfm{};      ///< sanitize failure mode, 1.2
-inline constexpr LeBits<"atf", 0, std::uint8_t, 7, 7, bool> atf{};      ///< 2.x
+inline constexpr LeBits<"rnr", 0, std::uint8_t, 4, 4, bool> rnr{};  ///< reset not required
+inline constexpr LeBits<"df", 0, std::uint8_t, 5, 5, bool> df{};    ///< drive functional
+inline constexpr LeBits<"sfm", 0, std::uint8_t, 6, 6, bool> sfm{};  ///< sanitize failure mode, 1.2
+inline constexpr LeBits<"atf", 0, std::uint8_t, 7, 7, bool> atf{};  ///< 2.x
 /// SMART warnings, inverted: 1 is good.
 inline constexpr Le<"sw", 1, std::uint8_t> sw{};
 inline constexpr Le<"ctemp", 2, std::uint8_t> ctemp{};
 inline constexpr Le<"pdlu", 3, std::uint8_t> pdlu{};
 inline constexpr Le<"ccs", 4, std::uint16_t> ccs{};
 }  // namespace subsystem_health
-using SubsystemHealth =
-    Layout<8, subsystem_health::snfm, subsystem_health::p1la, subsystem_health::p0la,
-           subsystem_health::rnr, subsystem_health::df, subsystem_health::sfm, subsystem_health::atf,
-           subsystem_health::sw, subsystem_health::ctemp, subsystem_health::pdlu, subsystem_health::ccs>;
+using SubsystemHealth = Layout<8, subsystem_health::snfm, subsystem_health::p1la, subsystem_health::p0la, subsystem_health::rnr,
+                               subsystem_health::df, subsystem_health::sfm, subsystem_health::atf, subsystem_health::sw,
+                               subsystem_health::ctemp, subsystem_health::pdlu, subsystem_health::ccs>;
 
 /// Bits of the composite controller status, and of a controller's own changed flags.
 namespace change_bits {
@@ -44,10 +43,9 @@ inline constexpr std::uint16_t tcida = 1u << 13;
 /// Configuration Set 02h numbers the same bits without the gap behind SHST: the bit of `position` as a
 /// change bit, 0 beyond the last.
 constexpr std::uint16_t change_bit_of_clear(unsigned position) {
-  constexpr std::uint16_t kBits[] = {
-      change_bits::rdy,  change_bits::cfs,   change_bits::shst, change_bits::nssro, change_bits::ceco,
-      change_bits::nac,  change_bits::fa,    change_bits::csts, change_bits::ctemp, change_bits::pdlu,
-      change_bits::spare, change_bits::cwarn, change_bits::tcida};
+  constexpr std::uint16_t kBits[] = {change_bits::rdy,   change_bits::cfs,   change_bits::shst, change_bits::nssro, change_bits::ceco,
+                                     change_bits::nac,   change_bits::fa,    change_bits::csts, change_bits::ctemp, change_bits::pdlu,
+                                     change_bits::spare, change_bits::cwarn, change_bits::tcida};
   return position < std::size(kBits) ? kBits[position] : std::uint16_t{0};
 }
 inline constexpr unsigned kClearBits = 13;
@@ -72,11 +70,9 @@ inline constexpr Le<"cwarn", 8, std::uint8_t> cwarn{};
 inline constexpr Le<"chsc", 9, std::uint16_t> chsc{};
 }  // namespace controller_health
 using ControllerHealth =
-    Layout<16, controller_health::ctlid, controller_health::rdy, controller_health::cfs,
-           controller_health::shst, controller_health::nssro, controller_health::ceco,
-           controller_health::nac, controller_health::fa, controller_health::tcida,
-           controller_health::ctemp, controller_health::pdlu, controller_health::spare,
-           controller_health::cwarn, controller_health::chsc>;
+    Layout<16, controller_health::ctlid, controller_health::rdy, controller_health::cfs, controller_health::shst, controller_health::nssro,
+           controller_health::ceco, controller_health::nac, controller_health::fa, controller_health::tcida, controller_health::ctemp,
+           controller_health::pdlu, controller_health::spare, controller_health::cwarn, controller_health::chsc>;
 
 /// CTEMP of the subsystem poll and of the basic management command.
 inline constexpr std::uint8_t kTemperatureStale = 0x80;

@@ -13,51 +13,82 @@ namespace fb::mi {
 
 std::string_view name_of(Status status) {
   switch (status) {
-    case Status::success: return "Success";
-    case Status::more_processing: return "More Processing Required";
-    case Status::internal_error: return "Internal Error";
-    case Status::invalid_opcode: return "Invalid Command Opcode";
-    case Status::invalid_parameter: return "Invalid Parameter";
-    case Status::invalid_command_size: return "Invalid Command Size";
-    case Status::invalid_data_size: return "Invalid Command Input Data Size";
-    case Status::access_denied: return "Access Denied";
-    case Status::unable_to_abort: return "Unable to Abort";
-    case Status::vpd_updates_exceeded: return "VPD Updates Exceeded";
-    case Status::pcie_inaccessible: return "PCIe Inaccessible";
-    case Status::buffer_cleared: return "Management Endpoint Buffer Cleared Due to Sanitize";
-    case Status::enclosure_services_failure: return "Enclosure Services Failure";
-    case Status::enclosure_transfer_failure: return "Enclosure Services Transfer Failure";
-    case Status::enclosure_failure: return "Enclosure Failure";
-    case Status::enclosure_transfer_refused: return "Enclosure Services Transfer Refused";
-    case Status::enclosure_function_unsupported: return "Unsupported Enclosure Function";
-    case Status::enclosure_unavailable: return "Enclosure Services Unavailable";
-    case Status::enclosure_degraded: return "Enclosure Degraded";
-    case Status::sanitize_in_progress: return "Sanitize In Progress";
+    case Status::success:
+      return "Success";
+    case Status::more_processing:
+      return "More Processing Required";
+    case Status::internal_error:
+      return "Internal Error";
+    case Status::invalid_opcode:
+      return "Invalid Command Opcode";
+    case Status::invalid_parameter:
+      return "Invalid Parameter";
+    case Status::invalid_command_size:
+      return "Invalid Command Size";
+    case Status::invalid_data_size:
+      return "Invalid Command Input Data Size";
+    case Status::access_denied:
+      return "Access Denied";
+    case Status::unable_to_abort:
+      return "Unable to Abort";
+    case Status::vpd_updates_exceeded:
+      return "VPD Updates Exceeded";
+    case Status::pcie_inaccessible:
+      return "PCIe Inaccessible";
+    case Status::buffer_cleared:
+      return "Management Endpoint Buffer Cleared Due to Sanitize";
+    case Status::enclosure_services_failure:
+      return "Enclosure Services Failure";
+    case Status::enclosure_transfer_failure:
+      return "Enclosure Services Transfer Failure";
+    case Status::enclosure_failure:
+      return "Enclosure Failure";
+    case Status::enclosure_transfer_refused:
+      return "Enclosure Services Transfer Refused";
+    case Status::enclosure_function_unsupported:
+      return "Unsupported Enclosure Function";
+    case Status::enclosure_unavailable:
+      return "Enclosure Services Unavailable";
+    case Status::enclosure_degraded:
+      return "Enclosure Degraded";
+    case Status::sanitize_in_progress:
+      return "Sanitize In Progress";
   }
   return static_cast<unsigned>(status) >= 0xE0 ? "Vendor Specific" : "Reserved";
 }
 
 bool is_defined(Status status) { return name_of(status) != "Reserved"; }
 
-std::string to_string(const ParameterError& at) {
-  return "byte " + std::to_string(at.byte) + " bit " + std::to_string(at.bit);
-}
+std::string to_string(const ParameterError& at) { return "byte " + std::to_string(at.byte) + " bit " + std::to_string(at.bit); }
 
 std::string_view name_of(Opcode opcode) {
   switch (opcode) {
-    case Opcode::read_data_structure: return "Read NVMe-MI Data Structure";
-    case Opcode::subsystem_health_poll: return "NVM Subsystem Health Status Poll";
-    case Opcode::controller_health_poll: return "Controller Health Status Poll";
-    case Opcode::configuration_set: return "Configuration Set";
-    case Opcode::configuration_get: return "Configuration Get";
-    case Opcode::vpd_read: return "VPD Read";
-    case Opcode::vpd_write: return "VPD Write";
-    case Opcode::reset: return "Reset";
-    case Opcode::ses_receive: return "SES Receive";
-    case Opcode::ses_send: return "SES Send";
-    case Opcode::buffer_read: return "Management Endpoint Buffer Read";
-    case Opcode::buffer_write: return "Management Endpoint Buffer Write";
-    case Opcode::shutdown: return "Shutdown";
+    case Opcode::read_data_structure:
+      return "Read NVMe-MI Data Structure";
+    case Opcode::subsystem_health_poll:
+      return "NVM Subsystem Health Status Poll";
+    case Opcode::controller_health_poll:
+      return "Controller Health Status Poll";
+    case Opcode::configuration_set:
+      return "Configuration Set";
+    case Opcode::configuration_get:
+      return "Configuration Get";
+    case Opcode::vpd_read:
+      return "VPD Read";
+    case Opcode::vpd_write:
+      return "VPD Write";
+    case Opcode::reset:
+      return "Reset";
+    case Opcode::ses_receive:
+      return "SES Receive";
+    case Opcode::ses_send:
+      return "SES Send";
+    case Opcode::buffer_read:
+      return "Management Endpoint Buffer Read";
+    case Opcode::buffer_write:
+      return "Management Endpoint Buffer Write";
+    case Opcode::shutdown:
+      return "Shutdown";
   }
   return static_cast<unsigned>(opcode) >= 0xC0 ? "Vendor Specific" : "Reserved";
 }
@@ -106,8 +137,7 @@ std::string describe_request(MessageKind kind, ByteView message) {
       return text;
     case MessageKind::pcie_command:
       if (const auto view = View<PcieRequest>::over(message)) {
-        text += hex("ctlid", view->get(pcie_request::ctlid)) +
-                hex("length", view->get(pcie_request::length)) +
+        text += hex("ctlid", view->get(pcie_request::ctlid)) + hex("length", view->get(pcie_request::length)) +
                 hex("offset", view->get(pcie_request::offset));
       }
       return text;
@@ -145,11 +175,16 @@ std::string describe_response(MessageKind kind, ByteView message) {
 
 std::string request_name(MessageKind kind, std::uint8_t opcode) {
   switch (kind) {
-    case MessageKind::control_primitive: return std::string(name_of(static_cast<Primitive>(opcode)));
-    case MessageKind::mi_command: return std::string(name_of(static_cast<Opcode>(opcode)));
-    case MessageKind::admin_command: return std::string(nvme::admin_opcode_name(opcode));
-    case MessageKind::pcie_command: return std::string(name_of(static_cast<PcieOpcode>(opcode)));
-    case MessageKind::async_event: return "events";
+    case MessageKind::control_primitive:
+      return std::string(name_of(static_cast<Primitive>(opcode)));
+    case MessageKind::mi_command:
+      return std::string(name_of(static_cast<Opcode>(opcode)));
+    case MessageKind::admin_command:
+      return std::string(nvme::admin_opcode_name(opcode));
+    case MessageKind::pcie_command:
+      return std::string(name_of(static_cast<PcieOpcode>(opcode)));
+    case MessageKind::async_event:
+      return "events";
   }
   return fmt::format("opcode {:02X}h", opcode);
 }
@@ -160,12 +195,23 @@ std::string describe(ByteView message) {
   const MessageKind kind = head.get(header::nmimt);
   std::string text;
   switch (kind) {
-    case MessageKind::control_primitive: text = "primitive"; break;
-    case MessageKind::mi_command: text = "MI"; break;
-    case MessageKind::admin_command: text = "Admin"; break;
-    case MessageKind::pcie_command: text = "PCIe"; break;
-    case MessageKind::async_event: text = "async event"; break;
-    default: return "message of reserved kind" + hex("nmimt", static_cast<unsigned>(kind));
+    case MessageKind::control_primitive:
+      text = "primitive";
+      break;
+    case MessageKind::mi_command:
+      text = "MI";
+      break;
+    case MessageKind::admin_command:
+      text = "Admin";
+      break;
+    case MessageKind::pcie_command:
+      text = "PCIe";
+      break;
+    case MessageKind::async_event:
+      text = "async event";
+      break;
+    default:
+      return "message of reserved kind" + hex("nmimt", static_cast<unsigned>(kind));
   }
   const bool is_response = head.get(header::ror);
   text += is_response ? " response" : " request";

@@ -39,8 +39,7 @@ inline constexpr LeBits<"ciap", 2, std::uint8_t, 1, 1, bool> ciap{};
 inline constexpr LeBits<"meb", 2, std::uint8_t, 0, 0, bool> meb{};
 }  // namespace header
 template <std::size_t Size, auto... Fields>
-using MessageLayout = Layout<Size, header::ic, header::mt, header::ror, header::nmimt, header::csi,
-                             header::ciap, header::meb, Fields...>;
+using MessageLayout = Layout<Size, header::ic, header::mt, header::ror, header::nmimt, header::csi, header::ciap, header::meb, Fields...>;
 using MessageHeader = MessageLayout<4>;
 inline constexpr std::size_t kHeaderSize = 4;
 inline constexpr std::size_t kMicSize = 4;
@@ -142,8 +141,7 @@ inline constexpr Le<"portid", 10, std::uint8_t> portid{};
 inline constexpr Le<"dtyp", 11, std::uint8_t> dtyp{};
 inline constexpr Le<"iocsi", 12, std::uint8_t> iocsi{};
 }  // namespace read_ds
-using ReadDataStructure =
-    MessageLayout<16, request::opcode, read_ds::ctrlid, read_ds::portid, read_ds::dtyp, read_ds::iocsi>;
+using ReadDataStructure = MessageLayout<16, request::opcode, read_ds::ctrlid, read_ds::portid, read_ds::dtyp, read_ds::iocsi>;
 
 namespace subsystem_poll {
 /// Clear the composite controller status.
@@ -167,11 +165,9 @@ inline constexpr LeBits<"cwarn", 12, std::uint32_t, 4, 4, bool> cwarn{};
 inline constexpr LeBits<"ccf", 12, std::uint32_t, 31, 31, bool> ccf{};
 }  // namespace controller_poll
 using ControllerHealthPoll =
-    MessageLayout<16, request::opcode, controller_poll::sctlid, controller_poll::maxrent,
-                  controller_poll::incf, controller_poll::incpf, controller_poll::incvf,
-                  controller_poll::all, controller_poll::csts, controller_poll::ctemp,
-                  controller_poll::pdlu, controller_poll::spare, controller_poll::cwarn,
-                  controller_poll::ccf>;
+    MessageLayout<16, request::opcode, controller_poll::sctlid, controller_poll::maxrent, controller_poll::incf, controller_poll::incpf,
+                  controller_poll::incvf, controller_poll::all, controller_poll::csts, controller_poll::ctemp, controller_poll::pdlu,
+                  controller_poll::spare, controller_poll::cwarn, controller_poll::ccf>;
 
 /// NMRESP of the controller health poll: entries in bits 23:16.
 inline constexpr unsigned kRentShift = 16;
@@ -199,15 +195,11 @@ inline constexpr LeBits<"enpfa", 11, std::uint8_t, 1, 1, bool> enpfa{};
 inline constexpr LeBits<"envfa", 11, std::uint8_t, 2, 2, bool> envfa{};
 }  // namespace configuration
 using Configuration = MessageLayout<16, request::opcode, configuration::id>;
-using FrequencyConfiguration =
-    MessageLayout<16, request::opcode, configuration::id, configuration::sfreq, configuration::portid>;
-using HealthConfiguration =
-    MessageLayout<16, request::opcode, configuration::id, configuration::clear>;
-using UnitConfiguration =
-    MessageLayout<16, request::opcode, configuration::id, configuration::portid, configuration::unit>;
-using EventConfiguration =
-    MessageLayout<16, request::opcode, configuration::id, configuration::aerd, configuration::aemd,
-                  configuration::encfa, configuration::enpfa, configuration::envfa>;
+using FrequencyConfiguration = MessageLayout<16, request::opcode, configuration::id, configuration::sfreq, configuration::portid>;
+using HealthConfiguration = MessageLayout<16, request::opcode, configuration::id, configuration::clear>;
+using UnitConfiguration = MessageLayout<16, request::opcode, configuration::id, configuration::portid, configuration::unit>;
+using EventConfiguration = MessageLayout<16, request::opcode, configuration::id, configuration::aerd, configuration::aemd,
+                                         configuration::encfa, configuration::enpfa, configuration::envfa>;
 
 /// VPD Read and Write.
 namespace vpd_access {

@@ -29,10 +29,9 @@ inline constexpr Le<"cdw14", 60, std::uint32_t> cdw14{};
 inline constexpr Le<"cdw15", 64, std::uint32_t> cdw15{};
 }  // namespace admin_request
 using AdminRequest =
-    MessageLayout<68, request::opcode, admin_request::dlenv, admin_request::dofstv, admin_request::ish,
-                  admin_request::ctlid, admin_request::nsid, admin_request::cdw2, admin_request::cdw3,
-                  admin_request::cdw4, admin_request::cdw5, admin_request::dofst, admin_request::dlen,
-                  admin_request::cdw10, admin_request::cdw11, admin_request::cdw12,
+    MessageLayout<68, request::opcode, admin_request::dlenv, admin_request::dofstv, admin_request::ish, admin_request::ctlid,
+                  admin_request::nsid, admin_request::cdw2, admin_request::cdw3, admin_request::cdw4, admin_request::cdw5,
+                  admin_request::dofst, admin_request::dlen, admin_request::cdw10, admin_request::cdw11, admin_request::cdw12,
                   admin_request::cdw13, admin_request::cdw14, admin_request::cdw15>;
 
 namespace admin_response {
@@ -42,9 +41,8 @@ inline constexpr Le<"cid", 16, std::uint16_t> cid{};
 inline constexpr LeBits<"phase", 18, std::uint16_t, 0, 0> phase{};
 inline constexpr LeBits<"nvme_status", 18, std::uint16_t, 15, 1, nvme::Status> nvme_status{};
 }  // namespace admin_response
-using AdminResponse =
-    MessageLayout<20, response::status, admin_response::dw0, admin_response::dw1, admin_response::cid,
-                  admin_response::phase, admin_response::nvme_status>;
+using AdminResponse = MessageLayout<20, response::status, admin_response::dw0, admin_response::dw1, admin_response::cid,
+                                    admin_response::phase, admin_response::nvme_status>;
 
 /// What may be asked of a management endpoint.
 enum class Policy : std::uint8_t { mandatory, optional, prohibited };
@@ -73,8 +71,7 @@ inline constexpr LeBits<"bar", 10, std::uint8_t, 2, 0> bar{};
 /// Configuration space uses its low 12 bits only.
 inline constexpr Le<"offset", 12, std::uint64_t> offset{};
 }  // namespace pcie_request
-using PcieRequest = MessageLayout<20, request::opcode, pcie_request::ctlid, pcie_request::length,
-                                  pcie_request::bar, pcie_request::offset>;
+using PcieRequest = MessageLayout<20, request::opcode, pcie_request::ctlid, pcie_request::length, pcie_request::bar, pcie_request::offset>;
 
 // ---- in band ----
 

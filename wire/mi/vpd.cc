@@ -7,10 +7,10 @@ namespace fb::mi {
 namespace {
 
 constexpr std::size_t kUnit = 8;
-constexpr std::uint8_t kFormat = 1;          ///< of the header and of the product area
+constexpr std::uint8_t kFormat = 1;  ///< of the header and of the product area
 constexpr std::uint8_t kRecordFormat = 2;
 constexpr std::uint8_t kEnglish = 0x19;
-constexpr std::uint8_t kAscii = 0xC0;        ///< type of a text, with its length below
+constexpr std::uint8_t kAscii = 0xC0;  ///< type of a text, with its length below
 constexpr std::uint8_t kEndOfFields = 0xC1;
 constexpr std::size_t kProductSize = 120;
 
@@ -38,10 +38,7 @@ Bytes product_area(const VpdFacts& facts) {
 
 void append_record(Bytes& image, Bytes bytes, RecordType type, bool last) {
   MutableView<AnyRecord> view{bytes};
-  view.set(record::type, type)
-      .set(record::format, kRecordFormat)
-      .set(record::last, last)
-      .set(record::length, bytes.size() - kRecordHeader);
+  view.set(record::type, type).set(record::format, kRecordFormat).set(record::last, last).set(record::length, bytes.size() - kRecordHeader);
   const ByteView all{bytes};
   view.set(record::record_checksum, 0u - zero_sum(all.subspan(kRecordHeader)));
   view.set(record::header_checksum, 0u - zero_sum(all.first(kRecordHeader)));
@@ -95,8 +92,7 @@ Bytes make_vpd(const VpdFacts& facts) {
   Bytes image = bytes_of(head);
   const Bytes product = product_area(facts);
   image.insert(image.end(), product.begin(), product.end());
-  append_record(image, nvme_record_of(facts), RecordType::nvme,
-                facts.ports.empty() && facts.topology.empty());
+  append_record(image, nvme_record_of(facts), RecordType::nvme, facts.ports.empty() && facts.topology.empty());
   for (std::size_t i = 0; i < facts.ports.size(); ++i) {
     const VpdPort& port = facts.ports[i];
     Record<PciePortRecord> made;
@@ -106,8 +102,7 @@ Bytes make_vpd(const VpdFacts& facts) {
         .set(port_record::width, port.width)
         .set(port_record::mctp, port.mctp)
         .set(port_record::identifier, port.identifier);
-    append_record(image, bytes_of(made), RecordType::nvme_pcie_port,
-                  facts.topology.empty() && i + 1 == facts.ports.size());
+    append_record(image, bytes_of(made), RecordType::nvme_pcie_port, facts.topology.empty() && i + 1 == facts.ports.size());
   }
   if (!facts.topology.empty()) append_record(image, topology_of(facts), RecordType::topology, true);
   BENCH_ASSERT(image.size() <= facts.size, "the VPD does not fit its size");

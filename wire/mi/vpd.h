@@ -22,9 +22,8 @@ inline constexpr Le<"product", 4, std::uint8_t> product{};
 inline constexpr Le<"multirecord", 5, std::uint8_t> multirecord{};
 inline constexpr Le<"checksum", 7, std::uint8_t> checksum{};
 }  // namespace fru_header
-using FruHeader = Layout<8, fru_header::version, fru_header::internal, fru_header::chassis,
-                         fru_header::board, fru_header::product, fru_header::multirecord,
-                         fru_header::checksum>;
+using FruHeader = Layout<8, fru_header::version, fru_header::internal, fru_header::chassis, fru_header::board, fru_header::product,
+                         fru_header::multirecord, fru_header::checksum>;
 
 enum class RecordType : std::uint8_t { nvme = 0x0B, nvme_pcie_port = 0x0C, topology = 0x0D };
 
@@ -40,8 +39,8 @@ inline constexpr Le<"version", 5, std::uint8_t> version{};
 }  // namespace record
 inline constexpr std::size_t kRecordHeader = 5;
 template <std::size_t Size, auto... Fields>
-using RecordLayout = Layout<Size, record::type, record::format, record::last, record::length,
-                            record::record_checksum, record::header_checksum, record::version, Fields...>;
+using RecordLayout = Layout<Size, record::type, record::format, record::last, record::length, record::record_checksum,
+                            record::header_checksum, record::version, Fields...>;
 using AnyRecord = RecordLayout<6>;
 
 namespace nvme_record {
@@ -59,11 +58,9 @@ inline constexpr Le<"thermal_load", 23, std::uint8_t> thermal_load{};
 /// Thirteen bytes, low first.
 inline constexpr BytesField<"capacity", 24, 13> capacity{};
 }  // namespace nvme_record
-using NvmeRecord =
-    RecordLayout<64, nvme_record::form_factor, nvme_record::init_1v8, nvme_record::max_1v8,
-                 nvme_record::init_3v3, nvme_record::max_3v3, nvme_record::max_3v3aux,
-                 nvme_record::init_5v, nvme_record::max_5v, nvme_record::init_12v,
-                 nvme_record::max_12v, nvme_record::thermal_load, nvme_record::capacity>;
+using NvmeRecord = RecordLayout<64, nvme_record::form_factor, nvme_record::init_1v8, nvme_record::max_1v8, nvme_record::init_3v3,
+                                nvme_record::max_3v3, nvme_record::max_3v3aux, nvme_record::init_5v, nvme_record::max_5v,
+                                nvme_record::init_12v, nvme_record::max_12v, nvme_record::thermal_load, nvme_record::capacity>;
 
 namespace port_record {
 inline constexpr Le<"port", 6, std::uint8_t> port{};
@@ -74,9 +71,8 @@ inline constexpr Le<"mctp", 10, std::uint8_t> mctp{};
 inline constexpr Le<"clock", 11, std::uint8_t> clock{};
 inline constexpr Le<"identifier", 12, std::uint8_t> identifier{};
 }  // namespace port_record
-using PciePortRecord =
-    RecordLayout<16, port_record::port, port_record::info, port_record::speeds, port_record::width,
-                 port_record::mctp, port_record::clock, port_record::identifier>;
+using PciePortRecord = RecordLayout<16, port_record::port, port_record::info, port_record::speeds, port_record::width, port_record::mctp,
+                                    port_record::clock, port_record::identifier>;
 
 namespace topology_record {
 inline constexpr Le<"elements", 7, std::uint8_t> elements{};
@@ -100,18 +96,18 @@ struct VpdPort {
 
 /// What a FRU image is made of.
 struct VpdFacts {
-  std::string manufacturer = "fbench";    ///< 8 characters at most
-  std::string product = "emulated drive"; ///< 24
-  std::string part = "FB-EMU-1";          ///< 40
-  std::string version = "1";              ///< 2
-  std::string serial;                     ///< 20
+  std::string manufacturer = "fbench";     ///< 8 characters at most
+  std::string product = "emulated drive";  ///< 24
+  std::string part = "FB-EMU-1";           ///< 40
+  std::string version = "1";               ///< 2
+  std::string serial;                      ///< 20
   std::uint8_t form_factor = 0x10;
   std::uint8_t max_12v_w = 25;
   std::uint8_t thermal_load_w = 25;
   std::uint64_t capacity_bytes = 0;
   std::vector<VpdPort> ports = {{}};
   std::vector<TopologyElement> topology;
-  std::size_t size = 256;                 ///< of the whole image; the rest is zero
+  std::size_t size = 256;  ///< of the whole image; the rest is zero
 };
 
 /// Common header, product information and records, with all checksums. What does not fit `size` is a

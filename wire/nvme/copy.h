@@ -27,11 +27,9 @@ inline constexpr LeBits<"pract", 48, std::uint32_t, 29, 29, bool> pract{};
 inline constexpr LeBits<"fua", 48, std::uint32_t, 30, 30, bool> fua{};
 inline constexpr LeBits<"lr", 48, std::uint32_t, 31, 31, bool> lr{};
 }  // namespace copy_sqe
-using CopySqe =
-    CommandSqe<copy_sqe::sdlba, copy_sqe::nr, copy_sqe::desfmt, copy_sqe::read_prchk_ref, copy_sqe::read_prchk_app,
-               copy_sqe::read_prchk_guard, copy_sqe::read_pract, copy_sqe::dtype, copy_sqe::stcw, copy_sqe::stcr,
-               copy_sqe::prchk_ref, copy_sqe::prchk_app, copy_sqe::prchk_guard, copy_sqe::pract, copy_sqe::fua,
-               copy_sqe::lr>;
+using CopySqe = CommandSqe<copy_sqe::sdlba, copy_sqe::nr, copy_sqe::desfmt, copy_sqe::read_prchk_ref, copy_sqe::read_prchk_app,
+                           copy_sqe::read_prchk_guard, copy_sqe::read_pract, copy_sqe::dtype, copy_sqe::stcw, copy_sqe::stcr,
+                           copy_sqe::prchk_ref, copy_sqe::prchk_app, copy_sqe::prchk_guard, copy_sqe::pract, copy_sqe::fua, copy_sqe::lr>;
 
 /// Descriptor formats 0h and 2h (16-bit guards); snsid in 2h alone.
 namespace copy_range {
@@ -43,8 +41,8 @@ inline constexpr Le<"elbt", 24, std::uint32_t> elbt{};
 inline constexpr Le<"elbat", 28, std::uint16_t> elbat{};
 inline constexpr Le<"elbatm", 30, std::uint16_t> elbatm{};
 }  // namespace copy_range
-using CopyRange = Layout<32, copy_range::snsid, copy_range::slba, copy_range::nlb, copy_range::fco, copy_range::elbt,
-                         copy_range::elbat, copy_range::elbatm>;
+using CopyRange = Layout<32, copy_range::snsid, copy_range::slba, copy_range::nlb, copy_range::fco, copy_range::elbt, copy_range::elbat,
+                         copy_range::elbatm>;
 
 /// Descriptor formats 1h and 3h (wide guards); the tags are 80 bits, big-endian.
 namespace copy_wide_range {
@@ -52,15 +50,13 @@ inline constexpr BytesField<"elbt", 26, 10> elbt{};
 inline constexpr Le<"elbat", 36, std::uint16_t> elbat{};
 inline constexpr Le<"elbatm", 38, std::uint16_t> elbatm{};
 }  // namespace copy_wide_range
-using CopyWideRange = Layout<40, copy_range::snsid, copy_range::slba, copy_range::nlb, copy_range::fco,
-                             copy_wide_range::elbt, copy_wide_range::elbat, copy_wide_range::elbatm>;
+using CopyWideRange = Layout<40, copy_range::snsid, copy_range::slba, copy_range::nlb, copy_range::fco, copy_wide_range::elbt,
+                             copy_wide_range::elbat, copy_wide_range::elbatm>;
 
 inline constexpr unsigned kCopyFormats = 4;
 constexpr bool is_wide_copy_format(unsigned format) { return (format & 1) != 0; }
 constexpr bool names_sources(unsigned format) { return (format & 2) != 0; }
-constexpr std::size_t copy_range_bytes(unsigned format) {
-  return is_wide_copy_format(format) ? CopyWideRange::size : CopyRange::size;
-}
+constexpr std::size_t copy_range_bytes(unsigned format) { return is_wide_copy_format(format) ? CopyWideRange::size : CopyRange::size; }
 
 /// One source range, whatever its format.
 struct CopySource {

@@ -16,8 +16,7 @@ inline constexpr LeBits<"phase", 14, std::uint16_t, 0, 0> phase{};
 inline constexpr LeBits<"status", 14, std::uint16_t, 15, 1, Status> status{};
 }  // namespace cqe
 
-using CqeLayout =
-    Layout<16, cqe::dw0, cqe::dw1, cqe::sqhd, cqe::sqid, cqe::cid, cqe::phase, cqe::status>;
+using CqeLayout = Layout<16, cqe::dw0, cqe::dw1, cqe::sqhd, cqe::sqid, cqe::cid, cqe::phase, cqe::status>;
 using Cqe = Record<CqeLayout>;
 
 /// The end of every completion; `Fields` lie in its first eight bytes.

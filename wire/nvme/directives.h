@@ -30,12 +30,11 @@ inline constexpr LeBits<"tdtype", 48, std::uint32_t, 15, 8, DirectiveType> tdtyp
 /// Allocate Resources: how many streams are wanted.
 inline constexpr Le<"nsr", 48, std::uint16_t> nsr{};
 }  // namespace directive_sqe
-using DirectiveSqe =
-    CommandSqe<directive_sqe::numd, directive_sqe::doper, directive_sqe::dtype, directive_sqe::dspec>;
-using EnableDirectiveSqe = CommandSqe<directive_sqe::numd, directive_sqe::doper, directive_sqe::dtype,
-                                      directive_sqe::dspec, directive_sqe::endir, directive_sqe::tdtype>;
-using AllocateStreamsSqe = CommandSqe<directive_sqe::numd, directive_sqe::doper, directive_sqe::dtype,
-                                      directive_sqe::dspec, directive_sqe::nsr>;
+using DirectiveSqe = CommandSqe<directive_sqe::numd, directive_sqe::doper, directive_sqe::dtype, directive_sqe::dspec>;
+using EnableDirectiveSqe = CommandSqe<directive_sqe::numd, directive_sqe::doper, directive_sqe::dtype, directive_sqe::dspec,
+                                      directive_sqe::endir, directive_sqe::tdtype>;
+using AllocateStreamsSqe =
+    CommandSqe<directive_sqe::numd, directive_sqe::doper, directive_sqe::dtype, directive_sqe::dspec, directive_sqe::nsr>;
 
 /// What the Identify directive returns: a bit for each type.
 namespace directive_parameters {
@@ -43,8 +42,7 @@ inline constexpr BytesField<"supported", 0, 32> supported{};
 inline constexpr BytesField<"enabled", 32, 32> enabled{};
 inline constexpr BytesField<"persistent", 64, 32> persistent{};
 }  // namespace directive_parameters
-using DirectiveParameters = Layout<4096, directive_parameters::supported, directive_parameters::enabled,
-                                   directive_parameters::persistent>;
+using DirectiveParameters = Layout<4096, directive_parameters::supported, directive_parameters::enabled, directive_parameters::persistent>;
 
 /// What the Streams directive returns.
 namespace stream_parameters {
@@ -57,8 +55,7 @@ inline constexpr Le<"sgs", 20, std::uint16_t> sgs{};
 inline constexpr Le<"nsa", 22, std::uint16_t> nsa{};
 inline constexpr Le<"nso", 24, std::uint16_t> nso{};
 }  // namespace stream_parameters
-using StreamParameters =
-    Layout<32, stream_parameters::msl, stream_parameters::nssa, stream_parameters::nsso, stream_parameters::nssc,
-           stream_parameters::sws, stream_parameters::sgs, stream_parameters::nsa, stream_parameters::nso>;
+using StreamParameters = Layout<32, stream_parameters::msl, stream_parameters::nssa, stream_parameters::nsso, stream_parameters::nssc,
+                                stream_parameters::sws, stream_parameters::sgs, stream_parameters::nsa, stream_parameters::nso>;
 
 }  // namespace fb::nvme

@@ -27,11 +27,10 @@ inline constexpr BytesField<"neile", 144, 16> neile{};
 inline constexpr BytesField<"tegcap", 160, 16> tegcap{};
 inline constexpr BytesField<"uegcap", 176, 16> uegcap{};
 }  // namespace endurance_group
-using EnduranceGroupLog =
-    Layout<512, endurance_group::cw, endurance_group::egfeat, endurance_group::avsp, endurance_group::avspt,
-           endurance_group::pused, endurance_group::did, endurance_group::ee, endurance_group::dur,
-           endurance_group::duw, endurance_group::muw, endurance_group::hrc, endurance_group::hwc,
-           endurance_group::mdie, endurance_group::neile, endurance_group::tegcap, endurance_group::uegcap>;
+using EnduranceGroupLog = Layout<512, endurance_group::cw, endurance_group::egfeat, endurance_group::avsp, endurance_group::avspt,
+                                 endurance_group::pused, endurance_group::did, endurance_group::ee, endurance_group::dur,
+                                 endurance_group::duw, endurance_group::muw, endurance_group::hrc, endurance_group::hwc,
+                                 endurance_group::mdie, endurance_group::neile, endurance_group::tegcap, endurance_group::uegcap>;
 
 /// Bits of the group's critical warning, and of the event configuration (feature 18h).
 namespace endurance_warning_bits {
@@ -57,8 +56,7 @@ inline constexpr Le<"ows", 12, std::uint32_t> ows{};
 inline constexpr BytesField<"tnvmsetcap", 16, 16> tnvmsetcap{};
 inline constexpr BytesField<"unvmsetcap", 32, 16> unvmsetcap{};
 }  // namespace nvm_set
-using NvmSetEntry = Layout<128, nvm_set::nvmsetid, nvm_set::endgid, nvm_set::r4krt, nvm_set::ows,
-                           nvm_set::tnvmsetcap, nvm_set::unvmsetcap>;
+using NvmSetEntry = Layout<128, nvm_set::nvmsetid, nvm_set::endgid, nvm_set::r4krt, nvm_set::ows, nvm_set::tnvmsetcap, nvm_set::unvmsetcap>;
 inline constexpr std::size_t kNvmSetsMax = 31;
 inline constexpr std::size_t kNvmSetEntriesAt = 128;
 

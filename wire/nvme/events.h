@@ -53,8 +53,7 @@ inline constexpr Le<"lid", 2, std::uint8_t> lid{};
 /// Event specific parameter.
 inline constexpr Le<"evntsp", 4, std::uint32_t> evntsp{};
 }  // namespace event_reply
-using EventReply =
-    CommandCqe<event_reply::type, event_reply::info, event_reply::lid, event_reply::evntsp>;
+using EventReply = CommandCqe<event_reply::type, event_reply::info, event_reply::lid, event_reply::evntsp>;
 
 struct Event {
   EventType type = EventType::error;
@@ -63,14 +62,11 @@ struct Event {
   /// What the event is about, of those that say so: an NSID.
   std::uint32_t parameter = 0;
 
-  constexpr std::uint32_t dw0() const {
-    return static_cast<std::uint32_t>(type) | std::uint32_t{info} << 8 | std::uint32_t{lid} << 16;
-  }
+  constexpr std::uint32_t dw0() const { return static_cast<std::uint32_t>(type) | std::uint32_t{info} << 8 | std::uint32_t{lid} << 16; }
   /// DW0, and DW1 above it.
   constexpr std::uint64_t dwords() const { return std::uint64_t{parameter} << 32 | dw0(); }
   static constexpr Event from_dw0(std::uint32_t dw0) {
-    return {static_cast<EventType>(dw0 & 7), static_cast<std::uint8_t>(dw0 >> 8 & 0xFF),
-            static_cast<std::uint8_t>(dw0 >> 16 & 0xFF)};
+    return {static_cast<EventType>(dw0 & 7), static_cast<std::uint8_t>(dw0 >> 8 & 0xFF), static_cast<std::uint8_t>(dw0 >> 16 & 0xFF)};
   }
   static constexpr Event from_dwords(std::uint64_t dwords) {
     Event event = from_dw0(static_cast<std::uint32_t>(dwords));

@@ -58,8 +58,7 @@ inline constexpr LeBits<"lpw", 0, std::uint32_t, 15, 8> lpw{};
 inline constexpr LeBits<"mpw", 0, std::uint32_t, 23, 16> mpw{};
 inline constexpr LeBits<"hpw", 0, std::uint32_t, 31, 24> hpw{};
 }  // namespace arbitration
-using Arbitration =
-    Layout<4, arbitration::ab, arbitration::lpw, arbitration::mpw, arbitration::hpw>;
+using Arbitration = Layout<4, arbitration::ab, arbitration::lpw, arbitration::mpw, arbitration::hpw>;
 
 namespace power_management {
 inline constexpr LeBits<"ps", 0, std::uint32_t, 4, 0> ps{};
@@ -76,8 +75,8 @@ inline constexpr LeBits<"tmpsel", 0, std::uint32_t, 19, 16> tmpsel{};
 inline constexpr LeBits<"thsel", 0, std::uint32_t, 21, 20> thsel{};
 inline constexpr LeBits<"tmpthh", 0, std::uint32_t, 24, 22> tmpthh{};
 }  // namespace temperature_threshold
-using TemperatureThreshold = Layout<4, temperature_threshold::tmpth, temperature_threshold::tmpsel,
-                                    temperature_threshold::thsel, temperature_threshold::tmpthh>;
+using TemperatureThreshold =
+    Layout<4, temperature_threshold::tmpth, temperature_threshold::tmpsel, temperature_threshold::thsel, temperature_threshold::tmpthh>;
 
 namespace error_recovery {
 /// In units of 100 ms.
@@ -135,7 +134,7 @@ using IoCommandSetProfile = Layout<4, io_command_set_profile::iocsci>;
 namespace sanitize_configuration {
 /// A Sanitize command that asks for what is inhibited: 0 is refused, 1 goes on and says so in its result.
 inline constexpr LeBits<"nodrm", 0, std::uint32_t, 0, 0, bool> nodrm{};
-}
+}  // namespace sanitize_configuration
 using SanitizeConfiguration = Layout<4, sanitize_configuration::nodrm>;
 
 namespace host_identifier {
@@ -150,8 +149,7 @@ inline constexpr LeBits<"regpre", 0, std::uint32_t, 1, 1, bool> regpre{};
 inline constexpr LeBits<"resrel", 0, std::uint32_t, 2, 2, bool> resrel{};
 inline constexpr LeBits<"respre", 0, std::uint32_t, 3, 3, bool> respre{};
 }  // namespace reservation_mask
-using ReservationMask =
-    Layout<4, reservation_mask::regpre, reservation_mask::resrel, reservation_mask::respre>;
+using ReservationMask = Layout<4, reservation_mask::regpre, reservation_mask::resrel, reservation_mask::respre>;
 
 /// Its bits; they stand where the types of notification have their numbers.
 inline constexpr std::uint32_t kReservationNoticeMask = 0xE;
@@ -193,7 +191,7 @@ inline constexpr Le<"lbafee", 2, std::uint8_t> lbafee{};
 inline constexpr Le<"hdisns", 3, std::uint8_t> hdisns{};
 inline constexpr Le<"cdfe", 4, std::uint16_t> cdfe{};
 }  // namespace host_behavior
-using HostBehavior = Layout<512, host_behavior::acre, host_behavior::etdas, host_behavior::lbafee,
-                            host_behavior::hdisns, host_behavior::cdfe>;
+using HostBehavior =
+    Layout<512, host_behavior::acre, host_behavior::etdas, host_behavior::lbafee, host_behavior::hdisns, host_behavior::cdfe>;
 
 }  // namespace fb::nvme

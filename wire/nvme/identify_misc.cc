@@ -56,9 +56,7 @@ bool append_namespace_id(MutableBytes data, std::size_t& at, NamespaceIdType typ
   if (id.size() > 0xFF || at > data.size() || data.size() - at < needed) return false;
   const MutableBytes place = data.subspan(at, needed);
   std::fill(place.begin(), place.end(), std::uint8_t{0});
-  MutableView<NamespaceIdHeader>{place}
-      .set(ns_descriptor::nidt, type)
-      .set(ns_descriptor::nidl, id.size());
+  MutableView<NamespaceIdHeader>{place}.set(ns_descriptor::nidt, type).set(ns_descriptor::nidl, id.size());
   std::copy(id.begin(), id.end(), place.begin() + NamespaceIdHeader::size);
   at += needed;
   return true;

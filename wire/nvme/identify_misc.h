@@ -89,14 +89,11 @@ inline constexpr std::size_t kCommandSetCombinationsMax = 512;
 
 /// CNS 1Ch: combination `index` as a mask of command sets, bit 0 being NVM.
 constexpr std::uint64_t command_set_combination(ByteView data, std::size_t index) {
-  BENCH_ASSERT(data.size() >= kIdentifySize && index < kCommandSetCombinationsMax,
-               "a combination of an Identify structure");
+  BENCH_ASSERT(data.size() >= kIdentifySize && index < kCommandSetCombinationsMax, "a combination of an Identify structure");
   return load_le<std::uint64_t>(data.data() + index * 8);
 }
-constexpr void set_command_set_combination(MutableBytes data, std::size_t index,
-                                           std::uint64_t mask) {
-  BENCH_ASSERT(data.size() >= kIdentifySize && index < kCommandSetCombinationsMax,
-               "a combination of an Identify structure");
+constexpr void set_command_set_combination(MutableBytes data, std::size_t index, std::uint64_t mask) {
+  BENCH_ASSERT(data.size() >= kIdentifySize && index < kCommandSetCombinationsMax, "a combination of an Identify structure");
   store_le(data.data() + index * 8, mask);
 }
 

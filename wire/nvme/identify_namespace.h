@@ -51,12 +51,10 @@ inline constexpr BytesField<"vs", 384, 3712> vs{};
 }  // namespace id_ns
 
 using IdentifyNamespace =
-    Layout<kIdentifySize, id_ns::nsze, id_ns::ncap, id_ns::nuse, id_ns::nsfeat, id_ns::nlbaf,
-           id_ns::flbas_low, id_ns::flbas_extended, id_ns::flbas_high, id_ns::mc, id_ns::dpc,
-           id_ns::dps, id_ns::nmic, id_ns::rescap, id_ns::fpi, id_ns::dlfeat, id_ns::nawun,
-           id_ns::nawupf, id_ns::nacwu, id_ns::nabsn, id_ns::nabo, id_ns::nabspf, id_ns::noiob,
-           id_ns::nvmcap, id_ns::npwg, id_ns::npwa, id_ns::npdg, id_ns::npda, id_ns::nows,
-           id_ns::mssrl, id_ns::mcl, id_ns::msrc, id_ns::nulbaf, id_ns::anagrpid, id_ns::nsattr,
+    Layout<kIdentifySize, id_ns::nsze, id_ns::ncap, id_ns::nuse, id_ns::nsfeat, id_ns::nlbaf, id_ns::flbas_low, id_ns::flbas_extended,
+           id_ns::flbas_high, id_ns::mc, id_ns::dpc, id_ns::dps, id_ns::nmic, id_ns::rescap, id_ns::fpi, id_ns::dlfeat, id_ns::nawun,
+           id_ns::nawupf, id_ns::nacwu, id_ns::nabsn, id_ns::nabo, id_ns::nabspf, id_ns::noiob, id_ns::nvmcap, id_ns::npwg, id_ns::npwa,
+           id_ns::npdg, id_ns::npda, id_ns::nows, id_ns::mssrl, id_ns::mcl, id_ns::msrc, id_ns::nulbaf, id_ns::anagrpid, id_ns::nsattr,
            id_ns::nvmsetid, id_ns::endgid, id_ns::nguid, id_ns::eui64, id_ns::lbaf, id_ns::vs>;
 
 /// One of the 64 formats in id_ns::lbaf.
@@ -73,9 +71,7 @@ constexpr unsigned format_in_use(ByteView data) {
   const View<IdentifyNamespace> ns{data};
   return ns.get(id_ns::flbas_low) | static_cast<unsigned>(ns.get(id_ns::flbas_high)) << 4;
 }
-constexpr View<LbaFormat> lba_format_at(ByteView data, unsigned index) {
-  return element<LbaFormat>(data, id_ns::lbaf, index);
-}
+constexpr View<LbaFormat> lba_format_at(ByteView data, unsigned index) { return element<LbaFormat>(data, id_ns::lbaf, index); }
 constexpr MutableView<LbaFormat> edit_lba_format(MutableBytes data, unsigned index) {
   return edit_element<LbaFormat>(data, id_ns::lbaf, index);
 }
@@ -131,8 +127,7 @@ inline constexpr Le<"pic", 8, std::uint8_t> pic{};
 inline constexpr Le<"pifa", 9, std::uint8_t> pifa{};
 inline constexpr BytesField<"elbaf", 12, 256> elbaf{};
 }  // namespace id_ns_nvm
-using IdentifyNamespaceNvm =
-    Layout<kIdentifySize, id_ns_nvm::lbstm, id_ns_nvm::pic, id_ns_nvm::pifa, id_ns_nvm::elbaf>;
+using IdentifyNamespaceNvm = Layout<kIdentifySize, id_ns_nvm::lbstm, id_ns_nvm::pic, id_ns_nvm::pifa, id_ns_nvm::elbaf>;
 
 namespace pic_bits {
 /// Formats with 16-bit guards may have a storage tag.
@@ -142,12 +137,7 @@ inline constexpr std::uint8_t copy_checks_storage_tag = 1u << 2;
 }  // namespace pic_bits
 
 /// Guard width of a format's protection information.
-enum class ProtectionFormat : std::uint8_t {
-  guard_16 = 0,
-  guard_32 = 1,
-  guard_64 = 2,
-  reserved = 3
-};
+enum class ProtectionFormat : std::uint8_t { guard_16 = 0, guard_32 = 1, guard_64 = 2, reserved = 3 };
 
 /// One of the 64 entries in id_ns_nvm::elbaf.
 namespace extended_lba_format {
@@ -169,11 +159,9 @@ inline constexpr Le<"nvmsetid", 10, std::uint16_t> nvmsetid{};
 inline constexpr Le<"endgid", 12, std::uint16_t> endgid{};
 inline constexpr Le<"nstat", 14, std::uint8_t> nstat{};
 }  // namespace id_ns_independent
-using IdentifyNamespaceIndependent =
-    Layout<kIdentifySize, id_ns_independent::nsfeat, id_ns_independent::nmic,
-           id_ns_independent::rescap, id_ns_independent::fpi, id_ns_independent::anagrpid,
-           id_ns_independent::nsattr, id_ns_independent::nvmsetid, id_ns_independent::endgid,
-           id_ns_independent::nstat>;
+using IdentifyNamespaceIndependent = Layout<kIdentifySize, id_ns_independent::nsfeat, id_ns_independent::nmic, id_ns_independent::rescap,
+                                            id_ns_independent::fpi, id_ns_independent::anagrpid, id_ns_independent::nsattr,
+                                            id_ns_independent::nvmsetid, id_ns_independent::endgid, id_ns_independent::nstat>;
 
 /// Bit 0 of NSTAT: the namespace is ready.
 inline constexpr std::uint8_t kNstatReady = 1u << 0;

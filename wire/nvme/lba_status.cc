@@ -11,8 +11,7 @@ std::vector<LbaStatus> read_lba_statuses(ByteView list) {
   ByteView rest = list.subspan(LbaStatusListHeader::size);
   for (std::uint32_t left = header->get(lba_status_list::nlsd); left != 0 && rest.size() >= LbaStatusEntry::size; --left) {
     const View<LbaStatusEntry> one{rest.first(LbaStatusEntry::size)};
-    entries.push_back({one.get(lba_status_entry::dslba), one.get(lba_status_entry::nlb).count(),
-                       one.get(lba_status_entry::lbars)});
+    entries.push_back({one.get(lba_status_entry::dslba), one.get(lba_status_entry::nlb).count(), one.get(lba_status_entry::lbars)});
     rest = rest.subspan(LbaStatusEntry::size);
   }
   return entries;

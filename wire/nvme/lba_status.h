@@ -76,8 +76,7 @@ inline constexpr Le<"nlslne", 4, std::uint32_t> nlslne{};
 inline constexpr Le<"estulb", 8, std::uint32_t> estulb{};
 inline constexpr Le<"lsgc", 14, std::uint16_t> lsgc{};
 }  // namespace lba_status_log
-using LbaStatusLogHeader =
-    Layout<16, lba_status_log::lslplen, lba_status_log::nlslne, lba_status_log::estulb, lba_status_log::lsgc>;
+using LbaStatusLogHeader = Layout<16, lba_status_log::lslplen, lba_status_log::nlslne, lba_status_log::estulb, lba_status_log::lsgc>;
 
 /// Followed by `nlrd` ranges.
 namespace lba_status_element {

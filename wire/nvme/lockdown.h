@@ -23,8 +23,7 @@ inline constexpr LeBits<"ifc", 40, std::uint32_t, 6, 5, LockdownInterface> ifc{}
 inline constexpr LeBits<"ofi", 40, std::uint32_t, 15, 8> ofi{};
 inline constexpr LeBits<"uidx", 56, std::uint32_t, 6, 0> uidx{};
 }  // namespace lockdown_sqe
-using LockdownSqe =
-    CommandSqe<lockdown_sqe::scp, lockdown_sqe::prhbt, lockdown_sqe::ifc, lockdown_sqe::ofi, lockdown_sqe::uidx>;
+using LockdownSqe = CommandSqe<lockdown_sqe::scp, lockdown_sqe::prhbt, lockdown_sqe::ifc, lockdown_sqe::ofi, lockdown_sqe::uidx>;
 
 /// What the list holds: bits 5:4 of the log specific parameter and of the first byte; the scope stands in 3:0.
 enum class LockdownContents : std::uint8_t { prohibitable = 0, prohibited_in_band = 1, prohibited_out_of_band = 2 };

@@ -71,11 +71,9 @@ inline constexpr Le<"csinfo", 32, std::uint64_t> csinfo{};
 inline constexpr Le<"ttsi", 40, std::uint16_t> ttsi{};
 inline constexpr Le<"lpver", 63, std::uint8_t> lpver{};
 }  // namespace error_entry
-using ErrorEntry =
-    Layout<64, error_entry::error_count, error_entry::sqid, error_entry::cid, error_entry::phase,
-           error_entry::status, error_entry::pel, error_entry::lba, error_entry::nsid,
-           error_entry::vsia, error_entry::trtype, error_entry::csi, error_entry::opc,
-           error_entry::csinfo, error_entry::ttsi, error_entry::lpver>;
+using ErrorEntry = Layout<64, error_entry::error_count, error_entry::sqid, error_entry::cid, error_entry::phase, error_entry::status,
+                          error_entry::pel, error_entry::lba, error_entry::nsid, error_entry::vsia, error_entry::trtype, error_entry::csi,
+                          error_entry::opc, error_entry::csinfo, error_entry::ttsi, error_entry::lpver>;
 inline constexpr std::uint16_t kErrorNotInCommand = 0xFFFF;
 
 // ---- 02h ----
@@ -106,11 +104,9 @@ inline constexpr Le<"tmt2tc", 220, std::uint32_t> tmt2tc{};
 inline constexpr Le<"ttftmt1", 224, std::uint32_t> ttftmt1{};
 inline constexpr Le<"ttftmt2", 228, std::uint32_t> ttftmt2{};
 }  // namespace smart
-using SmartLog =
-    Layout<512, smart::cw, smart::ctemp, smart::avsp, smart::avspt, smart::pused, smart::egcws,
-           smart::dur, smart::duw, smart::hrc, smart::hwc, smart::cbt, smart::pwrc, smart::poh,
-           smart::upl, smart::mdie, smart::neile, smart::wctt, smart::cctt, smart::tsen,
-           smart::tmt1tc, smart::tmt2tc, smart::ttftmt1, smart::ttftmt2>;
+using SmartLog = Layout<512, smart::cw, smart::ctemp, smart::avsp, smart::avspt, smart::pused, smart::egcws, smart::dur, smart::duw,
+                        smart::hrc, smart::hwc, smart::cbt, smart::pwrc, smart::poh, smart::upl, smart::mdie, smart::neile, smart::wctt,
+                        smart::cctt, smart::tsen, smart::tmt1tc, smart::tmt2tc, smart::ttftmt1, smart::ttftmt2>;
 
 namespace smart_warning_bits {
 inline constexpr std::uint8_t spare = 1u << 0;
@@ -123,8 +119,7 @@ inline constexpr std::uint8_t persistent_memory = 1u << 5;
 
 /// A 16-byte counter of which the low half is kept.
 template <class F>
-requires(SmartLog::has<F>&& F::size ==
-         16) constexpr void set_counter(Record<SmartLog>& log, const F&, std::uint64_t value) {
+requires(SmartLog::has<F>&& F::size == 16) constexpr void set_counter(Record<SmartLog>& log, const F&, std::uint64_t value) {
   store_le(log.mutable_bytes().data() + F::offset, value);
 }
 
@@ -136,8 +131,7 @@ inline constexpr LeBits<"nrafsi", 0, std::uint8_t, 6, 4> nrafsi{};
 /// Seven texts of eight bytes.
 inline constexpr BytesField<"frs", 8, 56> frs{};
 }  // namespace firmware_slots
-using FirmwareSlots =
-    Layout<512, firmware_slots::cafsi, firmware_slots::nrafsi, firmware_slots::frs>;
+using FirmwareSlots = Layout<512, firmware_slots::cafsi, firmware_slots::nrafsi, firmware_slots::frs>;
 
 // ---- 04h: a namespace list; FFFFFFFFh alone says that there were more than 1,024 ----
 
@@ -157,9 +151,8 @@ inline constexpr LeBits<"cse", 0, std::uint32_t, 18, 16, SubmissionRule> cse{};
 inline constexpr LeBits<"uss", 0, std::uint32_t, 19, 19, bool> uss{};
 inline constexpr LeBits<"csp", 0, std::uint32_t, 31, 20> csp{};
 }  // namespace command_effect
-using CommandEffect =
-    Layout<4, command_effect::csupp, command_effect::lbcc, command_effect::ncc, command_effect::nic,
-           command_effect::ccc, command_effect::cse, command_effect::uss, command_effect::csp>;
+using CommandEffect = Layout<4, command_effect::csupp, command_effect::lbcc, command_effect::ncc, command_effect::nic, command_effect::ccc,
+                             command_effect::cse, command_effect::uss, command_effect::csp>;
 
 namespace command_effects {
 inline constexpr BytesField<"acs", 0, 1024> acs{};
@@ -181,10 +174,9 @@ inline constexpr Le<"sct", 24, std::uint8_t> sct{};
 inline constexpr Le<"sc", 25, std::uint8_t> sc{};
 inline constexpr BytesField<"vs", 26, 2> vs{};
 }  // namespace self_test_result
-using SelfTestResult = Layout<28, self_test_result::result, self_test_result::code,
-                              self_test_result::segment, self_test_result::valid,
-                              self_test_result::poh, self_test_result::nsid, self_test_result::flba,
-                              self_test_result::sct, self_test_result::sc, self_test_result::vs>;
+using SelfTestResult =
+    Layout<28, self_test_result::result, self_test_result::code, self_test_result::segment, self_test_result::valid, self_test_result::poh,
+           self_test_result::nsid, self_test_result::flba, self_test_result::sct, self_test_result::sc, self_test_result::vs>;
 /// How a self-test ended.
 enum class SelfTestOutcome : std::uint8_t {
   passed = 0x0,
@@ -214,8 +206,7 @@ inline constexpr LeBits<"operation", 0, std::uint8_t, 3, 0> operation{};
 inline constexpr LeBits<"percent", 1, std::uint8_t, 6, 0> percent{};
 inline constexpr BytesField<"results", 4, 560> results{};
 }  // namespace self_test_log
-using SelfTestLog =
-    Layout<564, self_test_log::operation, self_test_log::percent, self_test_log::results>;
+using SelfTestLog = Layout<564, self_test_log::operation, self_test_log::percent, self_test_log::results>;
 
 // ---- 0Ch: a header, then groups of different lengths ----
 
@@ -241,8 +232,7 @@ inline constexpr Le<"chgcnt", 8, std::uint64_t> chgcnt{};
 inline constexpr LeBits<"state", 16, std::uint8_t, 3, 0, AnaState> state{};
 }  // namespace ana_group
 /// Followed by `nnv` namespace identifiers of four bytes.
-using AnaGroupHeader =
-    Layout<32, ana_group::agid, ana_group::nnv, ana_group::chgcnt, ana_group::state>;
+using AnaGroupHeader = Layout<32, ana_group::agid, ana_group::nnv, ana_group::chgcnt, ana_group::state>;
 
 /// Bit 0 of the log specific parameter: groups without their namespaces.
 inline constexpr std::uint8_t kAnaGroupsOnly = 1u << 0;
@@ -271,8 +261,7 @@ class AnaWalk {
 };
 
 /// The log as bytes.
-Bytes make_ana_log(std::uint64_t change_count, std::span<const AnaGroup> groups,
-                   bool groups_only = false);
+Bytes make_ana_log(std::uint64_t change_count, std::span<const AnaGroup> groups, bool groups_only = false);
 
 // ---- 12h: 256 feature identifiers ----
 
@@ -285,9 +274,8 @@ inline constexpr LeBits<"ccc", 0, std::uint32_t, 4, 4, bool> ccc{};
 inline constexpr LeBits<"uss", 0, std::uint32_t, 19, 19, bool> uss{};
 inline constexpr LeBits<"fsp", 0, std::uint32_t, 31, 20> fsp{};
 }  // namespace feature_effect
-using FeatureEffect =
-    Layout<4, feature_effect::fsupp, feature_effect::udcc, feature_effect::ncc, feature_effect::nic,
-           feature_effect::ccc, feature_effect::uss, feature_effect::fsp>;
+using FeatureEffect = Layout<4, feature_effect::fsupp, feature_effect::udcc, feature_effect::ncc, feature_effect::nic, feature_effect::ccc,
+                             feature_effect::uss, feature_effect::fsp>;
 
 /// What csp and fsp say about whom a command or feature touches.
 namespace scope_bits {
@@ -319,9 +307,8 @@ inline constexpr Le<"rnlpt", 8, std::uint8_t, ReservationNotice> rnlpt{};
 inline constexpr Le<"nalp", 9, std::uint8_t> nalp{};
 inline constexpr Le<"nsid", 12, std::uint32_t> nsid{};
 }  // namespace reservation_notification
-using ReservationNotification =
-    Layout<64, reservation_notification::lpc, reservation_notification::rnlpt,
-           reservation_notification::nalp, reservation_notification::nsid>;
+using ReservationNotification = Layout<64, reservation_notification::lpc, reservation_notification::rnlpt, reservation_notification::nalp,
+                                       reservation_notification::nsid>;
 
 /// Bits 2:0 of the sanitize log's status.
 enum class SanitizeState : std::uint8_t {
@@ -361,10 +348,8 @@ inline constexpr Le<"etpvds", 32, std::uint32_t> etpvds{};
 inline constexpr LeBits<"sans", 36, std::uint8_t, 3, 0, SanitizePhase> sans{};
 inline constexpr LeBits<"fails", 36, std::uint8_t, 7, 4, SanitizePhase> fails{};
 }  // namespace sanitize_log
-using SanitizeLog =
-    Layout<512, sanitize_log::sprog, sanitize_log::sos, sanitize_log::passes, sanitize_log::gde,
-           sanitize_log::scdw10, sanitize_log::eto, sanitize_log::etbe, sanitize_log::etce,
-           sanitize_log::etond, sanitize_log::etbend, sanitize_log::etcend, sanitize_log::mvcncld,
-           sanitize_log::etpvds, sanitize_log::sans, sanitize_log::fails>;
+using SanitizeLog = Layout<512, sanitize_log::sprog, sanitize_log::sos, sanitize_log::passes, sanitize_log::gde, sanitize_log::scdw10,
+                           sanitize_log::eto, sanitize_log::etbe, sanitize_log::etce, sanitize_log::etond, sanitize_log::etbend,
+                           sanitize_log::etcend, sanitize_log::mvcncld, sanitize_log::etpvds, sanitize_log::sans, sanitize_log::fails>;
 
 }  // namespace fb::nvme

@@ -98,9 +98,7 @@ enum class DataDirection : std::uint8_t {
 };
 
 /// What bits 1:0 of an opcode (of the FCTYPE for a Fabrics command) say about data.
-constexpr DataDirection direction_of(std::uint8_t opcode_or_fctype) {
-  return static_cast<DataDirection>(opcode_or_fctype & 3);
-}
+constexpr DataDirection direction_of(std::uint8_t opcode_or_fctype) { return static_cast<DataDirection>(opcode_or_fctype & 3); }
 
 /// "Identify"; "Reserved" or "Vendor Specific" for others.
 std::string_view admin_opcode_name(std::uint8_t opcode);

@@ -39,10 +39,9 @@ inline constexpr Le<"rci", 374, std::uint32_t> rci{};
 inline constexpr BytesField<"seb", 480, 32> seb{};
 }  // namespace persistent_log
 using PersistentLogHeader =
-    Layout<512, persistent_log::lid, persistent_log::tnev, persistent_log::tll, persistent_log::rv,
-           persistent_log::lhl, persistent_log::timestamp, persistent_log::poh, persistent_log::pcc,
-           persistent_log::vid, persistent_log::ssvid, persistent_log::sn, persistent_log::mn,
-           persistent_log::subnqn, persistent_log::gnum, persistent_log::rci, persistent_log::seb>;
+    Layout<512, persistent_log::lid, persistent_log::tnev, persistent_log::tll, persistent_log::rv, persistent_log::lhl,
+           persistent_log::timestamp, persistent_log::poh, persistent_log::pcc, persistent_log::vid, persistent_log::ssvid,
+           persistent_log::sn, persistent_log::mn, persistent_log::subnqn, persistent_log::gnum, persistent_log::rci, persistent_log::seb>;
 inline constexpr std::size_t kPersistentLogUncounted = 20;  ///< bytes of the header that LHL leaves out
 
 enum class PersistentEventType : std::uint8_t {
@@ -78,9 +77,8 @@ inline constexpr Le<"vsil", 20, std::uint16_t> vsil{};
 inline constexpr Le<"el", 22, std::uint16_t> el{};
 }  // namespace persistent_event
 using PersistentEventHeader =
-    Layout<24, persistent_event::type, persistent_event::revision, persistent_event::ehl, persistent_event::ehai,
-           persistent_event::cntlid, persistent_event::timestamp, persistent_event::pelpid, persistent_event::vsil,
-           persistent_event::el>;
+    Layout<24, persistent_event::type, persistent_event::revision, persistent_event::ehl, persistent_event::ehai, persistent_event::cntlid,
+           persistent_event::timestamp, persistent_event::pelpid, persistent_event::vsil, persistent_event::el>;
 inline constexpr std::size_t kPersistentEventUncounted = 3;  ///< bytes of the header that EHL leaves out
 /// EHAI 1:0: how the port is to be read. The event concerns no port, or an NVM subsystem port.
 inline constexpr std::uint8_t kEventOfNoPort = 2;
@@ -118,8 +116,8 @@ inline constexpr Le<"slot", 17, std::uint8_t> slot{};
 inline constexpr Le<"sct", 18, std::uint8_t> sct{};
 inline constexpr Le<"sc", 19, std::uint8_t> sc{};
 }  // namespace firmware_event
-using FirmwareEvent = Layout<22, firmware_event::old_revision, firmware_event::new_revision, firmware_event::action,
-                             firmware_event::slot, firmware_event::sct, firmware_event::sc>;
+using FirmwareEvent = Layout<22, firmware_event::old_revision, firmware_event::new_revision, firmware_event::action, firmware_event::slot,
+                             firmware_event::sct, firmware_event::sc>;
 
 namespace timestamp_event {
 inline constexpr BytesField<"previous", 0, 8> previous{};
@@ -143,9 +141,8 @@ inline constexpr Le<"power_cycles", 16, std::uint32_t> power_cycles{};
 inline constexpr Le<"since_power_on_ms", 20, std::uint64_t> since_power_on_ms{};
 inline constexpr BytesField<"timestamp", 28, 8> timestamp{};
 }  // namespace controller_reset
-using ControllerResetDescriptor =
-    Layout<36, controller_reset::cntlid, controller_reset::activated, controller_reset::in_progress,
-           controller_reset::power_cycles, controller_reset::since_power_on_ms, controller_reset::timestamp>;
+using ControllerResetDescriptor = Layout<36, controller_reset::cntlid, controller_reset::activated, controller_reset::in_progress,
+                                         controller_reset::power_cycles, controller_reset::since_power_on_ms, controller_reset::timestamp>;
 
 namespace namespace_event {
 inline constexpr Le<"cdw10", 0, std::uint32_t> cdw10{};
@@ -160,9 +157,8 @@ inline constexpr Le<"endgid", 42, std::uint16_t> endgid{};
 inline constexpr Le<"nsid", 44, std::uint32_t> nsid{};
 }  // namespace namespace_event
 using NamespaceEvent =
-    Layout<48, namespace_event::cdw10, namespace_event::nsze, namespace_event::ncap, namespace_event::flbas,
-           namespace_event::dps, namespace_event::nmic, namespace_event::anagrpid, namespace_event::nvmsetid,
-           namespace_event::endgid, namespace_event::nsid>;
+    Layout<48, namespace_event::cdw10, namespace_event::nsze, namespace_event::ncap, namespace_event::flbas, namespace_event::dps,
+           namespace_event::nmic, namespace_event::anagrpid, namespace_event::nvmsetid, namespace_event::endgid, namespace_event::nsid>;
 
 namespace format_start_event {
 inline constexpr Le<"nsid", 0, std::uint32_t> nsid{};
@@ -177,16 +173,14 @@ inline constexpr Le<"fpi", 4, std::uint8_t> fpi{};
 inline constexpr Le<"outcome", 5, std::uint8_t> outcome{};
 inline constexpr LeBits<"status", 8, std::uint16_t, 15, 1, Status> status{};
 }  // namespace format_end_event
-using FormatEndEvent =
-    Layout<12, format_end_event::nsid, format_end_event::fpi, format_end_event::outcome, format_end_event::status>;
+using FormatEndEvent = Layout<12, format_end_event::nsid, format_end_event::fpi, format_end_event::outcome, format_end_event::status>;
 
 namespace sanitize_start_event {
 inline constexpr Le<"sanicap", 0, std::uint32_t> sanicap{};
 inline constexpr Le<"cdw10", 4, std::uint32_t> cdw10{};
 inline constexpr Le<"cdw11", 8, std::uint32_t> cdw11{};
 }  // namespace sanitize_start_event
-using SanitizeStartEvent =
-    Layout<12, sanitize_start_event::sanicap, sanitize_start_event::cdw10, sanitize_start_event::cdw11>;
+using SanitizeStartEvent = Layout<12, sanitize_start_event::sanicap, sanitize_start_event::cdw10, sanitize_start_event::cdw11>;
 
 namespace sanitize_end_event {
 inline constexpr Le<"sprog", 0, std::uint16_t> sprog{};

@@ -63,9 +63,7 @@ void store_be_bytes(std::uint8_t* to, T value, std::size_t bytes) {
 
 std::uint16_t guard_16(ByteView data) { return crc16_t10dif(0, data.data(), data.size()); }
 
-std::uint32_t guard_32(ByteView data) {
-  return ~crc32_iscsi(const_cast<unsigned char*>(data.data()), static_cast<int>(data.size()), ~0u);
-}
+std::uint32_t guard_32(ByteView data) { return ~crc32_iscsi(const_cast<unsigned char*>(data.data()), static_cast<int>(data.size()), ~0u); }
 
 std::uint64_t guard_64(ByteView data) {
   std::uint64_t crc = ~std::uint64_t{0};
@@ -84,9 +82,12 @@ std::uint64_t guard_64(ByteView data) {
 std::uint64_t guard_of(const BlockLayout& layout, ByteView block) {
   const ByteView covered = block.first(layout.tuple_at());
   switch (layout.guard) {
-    case ProtectionFormat::guard_32: return guard_32(covered);
-    case ProtectionFormat::guard_64: return guard_64(covered);
-    default: return guard_16(covered);
+    case ProtectionFormat::guard_32:
+      return guard_32(covered);
+    case ProtectionFormat::guard_64:
+      return guard_64(covered);
+    default:
+      return guard_16(covered);
   }
 }
 
@@ -125,8 +126,7 @@ void protect(const BlockLayout& layout, MutableBytes block, const ProtectionTags
   write_tuple(layout, block, guard_of(layout, block), tags);
 }
 
-Status check_protection(const BlockLayout& layout, ByteView block, const ProtectionChecks& checks,
-                        const ProtectionTags& expected) {
+Status check_protection(const BlockLayout& layout, ByteView block, const ProtectionChecks& checks, const ProtectionTags& expected) {
   const ProtectionTuple found = read_tuple(layout, block);
   const bool third = layout.protection_type == 3;
   if (found.tags.application == 0xFFFF && (!third || found.tags.reference == layout.reference_mask())) {

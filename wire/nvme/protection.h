@@ -24,15 +24,11 @@ struct BlockLayout {
   /// The tags as a whole, 8 or 16 bytes.
   constexpr std::uint32_t tuple_bytes() const { return guard == ProtectionFormat::guard_16 ? 8 : 16; }
   /// Where the tuple begins; what the guard covers ends there, or with the data where the tuple comes first.
-  constexpr std::uint32_t tuple_at() const {
-    return tuple_first ? data_bytes : bytes() - tuple_bytes();
-  }
+  constexpr std::uint32_t tuple_at() const { return tuple_first ? data_bytes : bytes() - tuple_bytes(); }
   /// Nothing but the tuple is in the metadata: a controller can insert and strip it.
   constexpr bool tuple_alone() const { return is_protected() && metadata_bytes == tuple_bytes(); }
   /// Size of the storage and reference space in bits.
-  constexpr unsigned space_bits() const {
-    return guard == ProtectionFormat::guard_16 ? 32 : guard == ProtectionFormat::guard_32 ? 80 : 48;
-  }
+  constexpr unsigned space_bits() const { return guard == ProtectionFormat::guard_16 ? 32 : guard == ProtectionFormat::guard_32 ? 80 : 48; }
   constexpr unsigned reference_bits() const { return space_bits() - storage_tag_bits; }
   /// All ones in the width of the reference tag.
   constexpr std::uint64_t reference_mask() const {
@@ -82,8 +78,7 @@ ProtectionTuple read_tuple(const BlockLayout& layout, ByteView block);
 /// Success, or the first of End-to-end Guard, Application Tag, Storage Tag and Reference Tag Check Error. The
 /// reference tag of type 3 is never looked at; an application tag of FFFFh (type 3: with a reference tag of ones)
 /// turns all checks off.
-Status check_protection(const BlockLayout& layout, ByteView block, const ProtectionChecks& checks,
-                        const ProtectionTags& expected);
+Status check_protection(const BlockLayout& layout, ByteView block, const ProtectionChecks& checks, const ProtectionTags& expected);
 /// The tags of the block after: the reference tag counts with types 1 and 2.
 void advance_tags(const BlockLayout& layout, ProtectionTags& tags);
 

@@ -31,16 +31,13 @@ constexpr std::string_view name_of(ReservationType type) {
 }
 /// All registrants hold the reservation.
 constexpr bool of_all_registrants(ReservationType type) {
-  return type == ReservationType::write_exclusive_all_registrants ||
-         type == ReservationType::exclusive_access_all_registrants;
+  return type == ReservationType::write_exclusive_all_registrants || type == ReservationType::exclusive_access_all_registrants;
 }
 constexpr bool of_registrants_only(ReservationType type) {
-  return type == ReservationType::write_exclusive_registrants_only ||
-         type == ReservationType::exclusive_access_registrants_only;
+  return type == ReservationType::write_exclusive_registrants_only || type == ReservationType::exclusive_access_registrants_only;
 }
 constexpr bool excludes_readers(ReservationType type) {
-  return type == ReservationType::exclusive_access ||
-         type == ReservationType::exclusive_access_registrants_only ||
+  return type == ReservationType::exclusive_access || type == ReservationType::exclusive_access_registrants_only ||
          type == ReservationType::exclusive_access_all_registrants;
 }
 
@@ -75,11 +72,11 @@ inline constexpr Le<"regstrnt", 5, std::uint16_t> regstrnt{};
 inline constexpr Le<"ptpls", 9, std::uint8_t> ptpls{};
 }  // namespace reservation_status
 /// Extended form: 64 bytes, then a RegisteredController for each registrant.
-using ReservationStatus = Layout<64, reservation_status::gen, reservation_status::rtype,
-                                 reservation_status::regstrnt, reservation_status::ptpls>;
+using ReservationStatus =
+    Layout<64, reservation_status::gen, reservation_status::rtype, reservation_status::regstrnt, reservation_status::ptpls>;
 /// The form for hosts with identifiers of 64 bits: 24 bytes, then a ShortRegisteredController for each.
-using ShortReservationStatus = Layout<24, reservation_status::gen, reservation_status::rtype,
-                                      reservation_status::regstrnt, reservation_status::ptpls>;
+using ShortReservationStatus =
+    Layout<24, reservation_status::gen, reservation_status::rtype, reservation_status::regstrnt, reservation_status::ptpls>;
 
 namespace registered_controller {
 inline constexpr Le<"cntlid", 0, std::uint16_t> cntlid{};
@@ -88,16 +85,14 @@ inline constexpr Le<"rkey", 8, std::uint64_t> rkey{};
 inline constexpr BytesField<"hostid", 16, 16> hostid{};
 }  // namespace registered_controller
 using RegisteredController =
-    Layout<64, registered_controller::cntlid, registered_controller::holder,
-           registered_controller::rkey, registered_controller::hostid>;
+    Layout<64, registered_controller::cntlid, registered_controller::holder, registered_controller::rkey, registered_controller::hostid>;
 
 namespace short_registered_controller {
 inline constexpr BytesField<"hostid", 8, 8> hostid{};
 inline constexpr Le<"rkey", 16, std::uint64_t> rkey{};
 }  // namespace short_registered_controller
-using ShortRegisteredController =
-    Layout<24, registered_controller::cntlid, registered_controller::holder,
-           short_registered_controller::hostid, short_registered_controller::rkey>;
+using ShortRegisteredController = Layout<24, registered_controller::cntlid, registered_controller::holder,
+                                         short_registered_controller::hostid, short_registered_controller::rkey>;
 
 /// CNTLID of a registrant that no controller of the subsystem is associated with, or that a dynamic one is.
 inline constexpr std::uint16_t kNoRegisteredController = 0xFFFF;

@@ -49,10 +49,8 @@ struct SglDescriptor {
   std::uint32_t length = 0;
   std::uint32_t key = 0;
 
-  static constexpr SglDescriptor keyed(std::uint64_t address, std::uint32_t length,
-                                       std::uint32_t key, bool invalidate = false) {
-    return {SglType::keyed_data_block,
-            invalidate ? sgl_subtype::invalidate_key : sgl_subtype::address, address, length, key};
+  static constexpr SglDescriptor keyed(std::uint64_t address, std::uint32_t length, std::uint32_t key, bool invalidate = false) {
+    return {SglType::keyed_data_block, invalidate ? sgl_subtype::invalidate_key : sgl_subtype::address, address, length, key};
   }
   /// Data that follows the command in its capsule.
   static constexpr SglDescriptor in_capsule(std::uint64_t offset, std::uint32_t length) {
@@ -60,23 +58,19 @@ struct SglDescriptor {
   }
   /// A list of `count` descriptors in the capsule (RDMA).
   static constexpr SglDescriptor list_in_capsule(std::uint64_t offset, std::uint32_t count) {
-    return {SglType::last_segment, sgl_subtype::offset, offset,
-            static_cast<std::uint32_t>(count * kSize), 0};
+    return {SglType::last_segment, sgl_subtype::offset, offset, static_cast<std::uint32_t>(count * kSize), 0};
   }
   /// Data that the transport carries on its own (TCP).
   static constexpr SglDescriptor transport(std::uint32_t length) {
     return {SglType::transport_data_block, sgl_subtype::tcp_data_buffer, 0, length, 0};
   }
 
-  constexpr std::uint8_t type_byte() const {
-    return static_cast<std::uint8_t>((static_cast<unsigned>(type) & 0xF) << 4 | (subtype & 0xF));
-  }
+  constexpr std::uint8_t type_byte() const { return static_cast<std::uint8_t>((static_cast<unsigned>(type) & 0xF) << 4 | (subtype & 0xF)); }
 
   /// Reads the first 16 bytes of `bytes`, which must be there. Any content is a descriptor.
   static constexpr SglDescriptor parse(ByteView bytes) {
     const View<SglPlain> plain{bytes};
-    SglDescriptor made{plain.get(sgl::type), plain.get(sgl::subtype), plain.get(sgl::address),
-                       plain.get(sgl::length), 0};
+    SglDescriptor made{plain.get(sgl::type), plain.get(sgl::subtype), plain.get(sgl::address), plain.get(sgl::length), 0};
     if (made.type == SglType::keyed_data_block) {
       const View<SglKeyed> keyed_view{bytes};
       made.length = keyed_view.get(sgl::keyed_length);
@@ -95,11 +89,7 @@ struct SglDescriptor {
           .set(sgl::subtype, subtype)
           .set(sgl::type, type);
     } else {
-      MutableView<SglPlain>{made}
-          .set(sgl::address, address)
-          .set(sgl::length, length)
-          .set(sgl::subtype, subtype)
-          .set(sgl::type, type);
+      MutableView<SglPlain>{made}.set(sgl::address, address).set(sgl::length, length).set(sgl::subtype, subtype).set(sgl::type, type);
     }
     return made;
   }

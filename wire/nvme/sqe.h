@@ -37,11 +37,10 @@ inline constexpr std::size_t kSqeSize = 64;
 
 /// The common first 40 bytes and a command's own fields in the last 24.
 template <auto... Fields>
-using CommandSqe = Layout<kSqeSize, sqe::opcode, sqe::fuse, sqe::psdt, sqe::cid, sqe::nsid,
-                          sqe::cdw2, sqe::cdw3, sqe::mptr, sqe::sgl1, Fields...>;
+using CommandSqe =
+    Layout<kSqeSize, sqe::opcode, sqe::fuse, sqe::psdt, sqe::cid, sqe::nsid, sqe::cdw2, sqe::cdw3, sqe::mptr, sqe::sgl1, Fields...>;
 
-using SqeLayout =
-    CommandSqe<sqe::cdw10, sqe::cdw11, sqe::cdw12, sqe::cdw13, sqe::cdw14, sqe::cdw15>;
+using SqeLayout = CommandSqe<sqe::cdw10, sqe::cdw11, sqe::cdw12, sqe::cdw13, sqe::cdw14, sqe::cdw15>;
 /// Any command. Its own fields: sqe.as<ReadWriteSqe>().get(rw_sqe::slba), or
 /// sqe.edit<ReadWriteSqe>().set(rw_sqe::slba, 7).
 using Sqe = Record<SqeLayout>;
@@ -68,10 +67,9 @@ inline constexpr Le<"lbat", 60, std::uint16_t> lbat{};
 inline constexpr Le<"lbatm", 62, std::uint16_t> lbatm{};
 }  // namespace rw_sqe
 
-using ReadWriteSqe = CommandSqe<rw_sqe::slba, rw_sqe::nlb, rw_sqe::dtype, rw_sqe::stc, rw_sqe::deac,
-                                rw_sqe::prchk_ref, rw_sqe::prchk_app, rw_sqe::prchk_guard,
-                                rw_sqe::pract, rw_sqe::fua, rw_sqe::lr, rw_sqe::dsm, rw_sqe::dspec,
-                                rw_sqe::ilbrt, rw_sqe::lbat, rw_sqe::lbatm>;
+using ReadWriteSqe = CommandSqe<rw_sqe::slba, rw_sqe::nlb, rw_sqe::dtype, rw_sqe::stc, rw_sqe::deac, rw_sqe::prchk_ref, rw_sqe::prchk_app,
+                                rw_sqe::prchk_guard, rw_sqe::pract, rw_sqe::fua, rw_sqe::lr, rw_sqe::dsm, rw_sqe::dspec, rw_sqe::ilbrt,
+                                rw_sqe::lbat, rw_sqe::lbatm>;
 
 namespace dsm_sqe {
 inline constexpr Le<"nr", 40, std::uint8_t, ZeroBased<std::uint8_t>> nr{};
@@ -101,8 +99,7 @@ inline constexpr Le<"numd", 40, std::uint32_t, ZeroBased<std::uint32_t>> numd{};
 inline constexpr LeBits<"eds", 44, std::uint32_t, 0, 0, bool> eds{};
 }  // namespace reservation_sqe
 using ReservationSqe =
-    CommandSqe<reservation_sqe::action, reservation_sqe::iekey, reservation_sqe::dispersed,
-               reservation_sqe::rtype, reservation_sqe::cptpl>;
+    CommandSqe<reservation_sqe::action, reservation_sqe::iekey, reservation_sqe::dispersed, reservation_sqe::rtype, reservation_sqe::cptpl>;
 using ReservationReportSqe = CommandSqe<reservation_sqe::numd, reservation_sqe::eds>;
 
 // ---- Admin commands ----
@@ -114,8 +111,7 @@ inline constexpr Le<"cnssid", 44, std::uint16_t> cnssid{};
 inline constexpr Le<"csi", 47, std::uint8_t> csi{};
 inline constexpr LeBits<"uidx", 56, std::uint32_t, 6, 0> uidx{};
 }  // namespace identify_sqe
-using IdentifySqe = CommandSqe<identify_sqe::cns, identify_sqe::cntid, identify_sqe::cnssid,
-                               identify_sqe::csi, identify_sqe::uidx>;
+using IdentifySqe = CommandSqe<identify_sqe::cns, identify_sqe::cntid, identify_sqe::cnssid, identify_sqe::csi, identify_sqe::uidx>;
 
 namespace get_log_sqe {
 inline constexpr Le<"lid", 40, std::uint8_t> lid{};
@@ -131,15 +127,13 @@ inline constexpr LeBits<"ot", 56, std::uint32_t, 23, 23, bool> ot{};
 inline constexpr Le<"csi", 59, std::uint8_t> csi{};
 }  // namespace get_log_sqe
 using GetLogPageSqe =
-    CommandSqe<get_log_sqe::lid, get_log_sqe::lsp, get_log_sqe::rae, get_log_sqe::numdl,
-               get_log_sqe::numdu, get_log_sqe::lsi, get_log_sqe::lpol, get_log_sqe::lpou,
-               get_log_sqe::uidx, get_log_sqe::ot, get_log_sqe::csi>;
+    CommandSqe<get_log_sqe::lid, get_log_sqe::lsp, get_log_sqe::rae, get_log_sqe::numdl, get_log_sqe::numdu, get_log_sqe::lsi,
+               get_log_sqe::lpol, get_log_sqe::lpou, get_log_sqe::uidx, get_log_sqe::ot, get_log_sqe::csi>;
 
 /// Bytes that a Get Log Page command asks for, from the two halves of NUMD. Up to 16 GiB.
 template <class AnyView>
 constexpr std::uint64_t log_length(const AnyView& command) {
-  const std::uint64_t numd =
-      std::uint64_t{command.get(get_log_sqe::numdu)} << 16 | command.get(get_log_sqe::numdl);
+  const std::uint64_t numd = std::uint64_t{command.get(get_log_sqe::numdu)} << 16 | command.get(get_log_sqe::numdl);
   return (numd + 1) * 4;
 }
 /// The log page offset, or index, from its two halves.
@@ -148,8 +142,7 @@ constexpr std::uint64_t log_offset(const AnyView& command) {
   return std::uint64_t{command.get(get_log_sqe::lpou)} << 32 | command.get(get_log_sqe::lpol);
 }
 /// Sets NUMD and the offset; `length` is a multiple of 4 and not 0.
-constexpr void set_log_range(Record<GetLogPageSqe>& command, std::uint64_t offset,
-                             std::uint64_t length) {
+constexpr void set_log_range(Record<GetLogPageSqe>& command, std::uint64_t offset, std::uint64_t length) {
   BENCH_ASSERT(length > 0 && length % 4 == 0, "a log page is read in dwords");
   const std::uint64_t numd = length / 4 - 1;
   command.set(get_log_sqe::numdl, numd & 0xFFFF)
@@ -176,11 +169,9 @@ inline constexpr Le<"cdw13", 52, std::uint32_t> cdw13{};
 inline constexpr LeBits<"uidx", 56, std::uint32_t, 6, 0> uidx{};
 inline constexpr Le<"cdw15", 60, std::uint32_t> cdw15{};
 }  // namespace features_sqe
-using GetFeaturesSqe =
-    CommandSqe<features_sqe::fid, features_sqe::sel, features_sqe::cdw11, features_sqe::uidx>;
-using SetFeaturesSqe =
-    CommandSqe<features_sqe::fid, features_sqe::sv, features_sqe::cdw11, features_sqe::cdw12,
-               features_sqe::cdw13, features_sqe::uidx, features_sqe::cdw15>;
+using GetFeaturesSqe = CommandSqe<features_sqe::fid, features_sqe::sel, features_sqe::cdw11, features_sqe::uidx>;
+using SetFeaturesSqe = CommandSqe<features_sqe::fid, features_sqe::sv, features_sqe::cdw11, features_sqe::cdw12, features_sqe::cdw13,
+                                  features_sqe::uidx, features_sqe::cdw15>;
 
 /// DW0 of Get Features with SEL = capabilities.
 namespace feature_capability_bits {
@@ -216,8 +207,7 @@ inline constexpr LeBits<"fs", 40, std::uint32_t, 2, 0> fs{};
 inline constexpr LeBits<"ca", 40, std::uint32_t, 5, 3, CommitAction> ca{};
 inline constexpr LeBits<"bpid", 40, std::uint32_t, 31, 31, bool> bpid{};
 }  // namespace firmware_commit_sqe
-using FirmwareCommitSqe =
-    CommandSqe<firmware_commit_sqe::fs, firmware_commit_sqe::ca, firmware_commit_sqe::bpid>;
+using FirmwareCommitSqe = CommandSqe<firmware_commit_sqe::fs, firmware_commit_sqe::ca, firmware_commit_sqe::bpid>;
 
 namespace format_sqe {
 inline constexpr LeBits<"lbafl", 40, std::uint32_t, 3, 0> lbafl{};
@@ -228,8 +218,7 @@ inline constexpr LeBits<"pil", 40, std::uint32_t, 8, 8, bool> pil{};
 inline constexpr LeBits<"ses", 40, std::uint32_t, 11, 9> ses{};
 inline constexpr LeBits<"lbafu", 40, std::uint32_t, 13, 12> lbafu{};
 }  // namespace format_sqe
-using FormatSqe = CommandSqe<format_sqe::lbafl, format_sqe::mset, format_sqe::pi, format_sqe::pil, format_sqe::ses,
-                             format_sqe::lbafu>;
+using FormatSqe = CommandSqe<format_sqe::lbafl, format_sqe::mset, format_sqe::pi, format_sqe::pil, format_sqe::ses, format_sqe::lbafu>;
 
 namespace namespace_management_sqe {
 /// 0 create, 1 delete.
@@ -264,8 +253,8 @@ inline constexpr LeBits<"ndas", 40, std::uint32_t, 9, 9, bool> ndas{};
 inline constexpr LeBits<"emvs", 40, std::uint32_t, 10, 10, bool> emvs{};
 inline constexpr Le<"ovrpat", 44, std::uint32_t> ovrpat{};
 }  // namespace sanitize_sqe
-using SanitizeSqe = CommandSqe<sanitize_sqe::sanact, sanitize_sqe::ause, sanitize_sqe::owpass, sanitize_sqe::oipbp,
-                               sanitize_sqe::ndas, sanitize_sqe::emvs, sanitize_sqe::ovrpat>;
+using SanitizeSqe = CommandSqe<sanitize_sqe::sanact, sanitize_sqe::ause, sanitize_sqe::owpass, sanitize_sqe::oipbp, sanitize_sqe::ndas,
+                               sanitize_sqe::emvs, sanitize_sqe::ovrpat>;
 inline constexpr unsigned kOverwritePassesMax = 16;
 
 enum class SelfTestCode : std::uint8_t {
@@ -289,6 +278,5 @@ inline constexpr Le<"secp", 43, std::uint8_t> secp{};
 inline constexpr Le<"length", 44, std::uint32_t> length{};
 }  // namespace security_sqe
 using SecuritySqe = CommandSqe<security_sqe::nssf, security_sqe::spsp, security_sqe::secp, security_sqe::length>;
-
 
 }  // namespace fb::nvme

@@ -14,8 +14,8 @@ struct Named {
 };
 
 #define FB_NVME_STATUS_ROW(type, code, id, name) {sc::id, name},
-constexpr Named kCommon[] = {FB_NVME_GENERIC_STATUS(FB_NVME_STATUS_ROW) FB_NVME_COMMAND_STATUS(
-    FB_NVME_STATUS_ROW) FB_NVME_MEDIA_AND_PATH_STATUS(FB_NVME_STATUS_ROW)};
+constexpr Named kCommon[] = {FB_NVME_GENERIC_STATUS(FB_NVME_STATUS_ROW) FB_NVME_COMMAND_STATUS(FB_NVME_STATUS_ROW)
+                                 FB_NVME_MEDIA_AND_PATH_STATUS(FB_NVME_STATUS_ROW)};
 constexpr Named kFabrics[] = {FB_NVME_FABRICS_STATUS(FB_NVME_STATUS_ROW)};
 constexpr Named kFabricsCommon[] = {FB_NVME_FABRICS_COMMON_STATUS(FB_NVME_STATUS_ROW)};
 constexpr Named kCommandSet[] = {FB_NVME_COMMAND_SET_STATUS(FB_NVME_STATUS_ROW)};
@@ -45,12 +45,8 @@ std::string name_of(Status status) {
   return vendor ? "Vendor Specific" : "Reserved";
 }
 
-std::string code_text(Status status) {
-  return fmt::format("{}/{:02X}h", status.sct(), status.sc());
-}
+std::string code_text(Status status) { return fmt::format("{}/{:02X}h", status.sct(), status.sc()); }
 
-std::string to_string(Status status) {
-  return fmt::format("{} ({})", name_of(status), code_text(status));
-}
+std::string to_string(Status status) { return fmt::format("{} ({})", name_of(status), code_text(status)); }
 
 }  // namespace fb::nvme

@@ -14,9 +14,7 @@ namespace fb::nvme {
 enum class StatusFamily : std::uint8_t { unknown, fabrics, command_set };
 
 /// Of the command with that opcode.
-constexpr StatusFamily status_family(std::uint8_t opcode) {
-  return opcode == 0x7F ? StatusFamily::fabrics : StatusFamily::command_set;
-}
+constexpr StatusFamily status_family(std::uint8_t opcode) { return opcode == 0x7F ? StatusFamily::fabrics : StatusFamily::command_set; }
 
 /// The 15 status bits of a completion, without the phase tag. On the wire they stand one bit
 /// higher: the last word of an entry is raw() << 1 | phase. A status that comes out of an entry does not know which
@@ -29,9 +27,7 @@ class Status {
     status.raw_ = static_cast<std::uint16_t>(raw & 0x7FFF);
     return status;
   }
-  static constexpr Status make(unsigned sct, unsigned sc) {
-    return from_raw(static_cast<std::uint16_t>((sct & 7) << 8 | (sc & 0xFF)));
-  }
+  static constexpr Status make(unsigned sct, unsigned sc) { return from_raw(static_cast<std::uint16_t>((sct & 7) << 8 | (sc & 0xFF))); }
 
   constexpr StatusFamily family() const { return family_; }
   constexpr Status of(StatusFamily family) const {
@@ -84,10 +80,8 @@ enum class StatusCodeType : std::uint8_t {
 /// Status values by name. 1/80h and up mean different things for a Fabrics command and for an NVM
 /// command, so that two names may be one value.
 namespace sc {
-#define FB_NVME_STATUS_CONSTANT(type, code, id, name) \
-  inline constexpr Status id = Status::make(type, code);
-#define FB_NVME_FABRICS_CONSTANT(type, code, id, name) \
-  inline constexpr Status id = Status::make(type, code).of(StatusFamily::fabrics);
+#define FB_NVME_STATUS_CONSTANT(type, code, id, name) inline constexpr Status id = Status::make(type, code);
+#define FB_NVME_FABRICS_CONSTANT(type, code, id, name) inline constexpr Status id = Status::make(type, code).of(StatusFamily::fabrics);
 #define FB_NVME_COMMAND_SET_CONSTANT(type, code, id, name) \
   inline constexpr Status id = Status::make(type, code).of(StatusFamily::command_set);
 FB_NVME_GENERIC_STATUS(FB_NVME_STATUS_CONSTANT)

@@ -23,9 +23,8 @@ inline constexpr Le<"tcda", 382, std::uint8_t> tcda{};
 inline constexpr Le<"tcdgn", 383, std::uint8_t> tcdgn{};
 inline constexpr BytesField<"reason", 384, 128> reason{};
 }  // namespace telemetry
-using TelemetryHeader =
-    Layout<512, telemetry::lid, telemetry::ieee, telemetry::da1lb, telemetry::da2lb, telemetry::da3lb,
-           telemetry::da4lb, telemetry::ths, telemetry::thdgn, telemetry::tcda, telemetry::tcdgn, telemetry::reason>;
+using TelemetryHeader = Layout<512, telemetry::lid, telemetry::ieee, telemetry::da1lb, telemetry::da2lb, telemetry::da3lb, telemetry::da4lb,
+                               telemetry::ths, telemetry::thdgn, telemetry::tcda, telemetry::tcdgn, telemetry::reason>;
 
 inline constexpr std::size_t kTelemetryBlock = 512;
 inline constexpr std::uint8_t kTelemetryOfController = 1;

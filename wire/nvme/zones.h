@@ -68,8 +68,8 @@ inline constexpr Le<"zrasf", 53, std::uint8_t, ZoneReporting> zrasf{};
 /// The count is of the zones that were transferred, not of all that match.
 inline constexpr LeBits<"partial", 52, std::uint32_t, 16, 16, bool> partial{};
 }  // namespace zone_receive_sqe
-using ZoneReceiveSqe = CommandSqe<zone_receive_sqe::slba, zone_receive_sqe::numd, zone_receive_sqe::zra,
-                                  zone_receive_sqe::zrasf, zone_receive_sqe::partial>;
+using ZoneReceiveSqe =
+    CommandSqe<zone_receive_sqe::slba, zone_receive_sqe::numd, zone_receive_sqe::zra, zone_receive_sqe::zrasf, zone_receive_sqe::partial>;
 
 // ---- Zone Append: as Write, but for these; the LBA comes back in DW0 and DW1 ----
 
@@ -77,10 +77,9 @@ namespace zone_append_sqe {
 inline constexpr Le<"zslba", 40, std::uint64_t> zslba{};
 inline constexpr LeBits<"piremap", 48, std::uint32_t, 25, 25, bool> piremap{};
 }  // namespace zone_append_sqe
-using ZoneAppendSqe = CommandSqe<zone_append_sqe::zslba, rw_sqe::nlb, rw_sqe::dtype, rw_sqe::stc,
-                                 zone_append_sqe::piremap, rw_sqe::prchk_ref, rw_sqe::prchk_app, rw_sqe::prchk_guard,
-                                 rw_sqe::pract, rw_sqe::fua, rw_sqe::lr, rw_sqe::dspec, rw_sqe::ilbrt, rw_sqe::lbat,
-                                 rw_sqe::lbatm>;
+using ZoneAppendSqe = CommandSqe<zone_append_sqe::zslba, rw_sqe::nlb, rw_sqe::dtype, rw_sqe::stc, zone_append_sqe::piremap,
+                                 rw_sqe::prchk_ref, rw_sqe::prchk_app, rw_sqe::prchk_guard, rw_sqe::pract, rw_sqe::fua, rw_sqe::lr,
+                                 rw_sqe::dspec, rw_sqe::ilbrt, rw_sqe::lbat, rw_sqe::lbatm>;
 
 // ---- the report ----
 
@@ -99,9 +98,8 @@ inline constexpr Le<"zcap", 8, std::uint64_t> zcap{};
 inline constexpr Le<"zslba", 16, std::uint64_t> zslba{};
 inline constexpr Le<"wp", 24, std::uint64_t> wp{};
 }  // namespace zone_descriptor
-using ZoneDescriptor = Layout<64, zone_descriptor::zt, zone_descriptor::zs, zone_descriptor::za,
-                              zone_descriptor::fzrtl, zone_descriptor::rzrtl, zone_descriptor::zcap,
-                              zone_descriptor::zslba, zone_descriptor::wp>;
+using ZoneDescriptor = Layout<64, zone_descriptor::zt, zone_descriptor::zs, zone_descriptor::za, zone_descriptor::fzrtl,
+                              zone_descriptor::rzrtl, zone_descriptor::zcap, zone_descriptor::zslba, zone_descriptor::wp>;
 
 inline constexpr unsigned kSequentialWriteRequired = 2;
 /// What stands for a write pointer that is not valid.
@@ -151,10 +149,9 @@ inline constexpr Le<"frl3", 40, std::uint32_t> frl3{};
 /// Sixty-four, one for each LBA format.
 inline constexpr BytesField<"lbafe", 2816, 1024> lbafe{};
 }  // namespace id_ns_zoned
-using IdentifyNamespaceZoned =
-    Layout<kIdentifySize, id_ns_zoned::zoc, id_ns_zoned::ozcs, id_ns_zoned::mar, id_ns_zoned::mor, id_ns_zoned::rrl,
-           id_ns_zoned::frl, id_ns_zoned::rrl1, id_ns_zoned::rrl2, id_ns_zoned::rrl3, id_ns_zoned::frl1,
-           id_ns_zoned::frl2, id_ns_zoned::frl3, id_ns_zoned::lbafe>;
+using IdentifyNamespaceZoned = Layout<kIdentifySize, id_ns_zoned::zoc, id_ns_zoned::ozcs, id_ns_zoned::mar, id_ns_zoned::mor,
+                                      id_ns_zoned::rrl, id_ns_zoned::frl, id_ns_zoned::rrl1, id_ns_zoned::rrl2, id_ns_zoned::rrl3,
+                                      id_ns_zoned::frl1, id_ns_zoned::frl2, id_ns_zoned::frl3, id_ns_zoned::lbafe>;
 
 namespace zoc_bits {
 inline constexpr std::uint16_t variable_capacity = 1u << 0;

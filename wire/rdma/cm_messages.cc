@@ -74,23 +74,45 @@ void append_nonzero(std::string& out, ByteView bytes) {
 
 void append_message(std::string& out, Attribute attribute, ByteView message) {
   switch (attribute) {
-    case Attribute::req: append_nonzero<Req>(out, message); break;
-    case Attribute::mra: append_nonzero<Mra>(out, message); break;
+    case Attribute::req:
+      append_nonzero<Req>(out, message);
+      break;
+    case Attribute::mra:
+      append_nonzero<Mra>(out, message);
+      break;
     case Attribute::rej: {
       append_nonzero<Rej>(out, message);
       out += fmt::format(" ({})", name_of_reject_reason(View<Rej>{message}.get(rej::reason)));
       break;
     }
-    case Attribute::rep: append_nonzero<Rep>(out, message); break;
+    case Attribute::rep:
+      append_nonzero<Rep>(out, message);
+      break;
     case Attribute::rtu:
-    case Attribute::drep: append_nonzero<Rtu>(out, message); break;
-    case Attribute::dreq: append_nonzero<Dreq>(out, message); break;
-    case Attribute::sidr_req: append_nonzero<SidrReq>(out, message); break;
-    case Attribute::sidr_rep: append_nonzero<SidrRep>(out, message); break;
-    case Attribute::lap: append_nonzero<Lap>(out, message); break;
-    case Attribute::apr: append_nonzero<Apr>(out, message); break;
-    case Attribute::class_port_info: append_nonzero<ClassPortInfo>(out, message); break;
-    default: append_field(out, "message", without_trailing_zeros(message)); break;
+    case Attribute::drep:
+      append_nonzero<Rtu>(out, message);
+      break;
+    case Attribute::dreq:
+      append_nonzero<Dreq>(out, message);
+      break;
+    case Attribute::sidr_req:
+      append_nonzero<SidrReq>(out, message);
+      break;
+    case Attribute::sidr_rep:
+      append_nonzero<SidrRep>(out, message);
+      break;
+    case Attribute::lap:
+      append_nonzero<Lap>(out, message);
+      break;
+    case Attribute::apr:
+      append_nonzero<Apr>(out, message);
+      break;
+    case Attribute::class_port_info:
+      append_nonzero<ClassPortInfo>(out, message);
+      break;
+    default:
+      append_field(out, "message", without_trailing_zeros(message));
+      break;
   }
 }
 
@@ -98,18 +120,30 @@ void append_message(std::string& out, Attribute attribute, ByteView message) {
 
 std::string_view name_of(Attribute attribute) {
   switch (attribute) {
-    case Attribute::class_port_info: return "ClassPortInfo";
-    case Attribute::req: return "REQ";
-    case Attribute::mra: return "MRA";
-    case Attribute::rej: return "REJ";
-    case Attribute::rep: return "REP";
-    case Attribute::rtu: return "RTU";
-    case Attribute::dreq: return "DREQ";
-    case Attribute::drep: return "DREP";
-    case Attribute::sidr_req: return "SIDR_REQ";
-    case Attribute::sidr_rep: return "SIDR_REP";
-    case Attribute::lap: return "LAP";
-    case Attribute::apr: return "APR";
+    case Attribute::class_port_info:
+      return "ClassPortInfo";
+    case Attribute::req:
+      return "REQ";
+    case Attribute::mra:
+      return "MRA";
+    case Attribute::rej:
+      return "REJ";
+    case Attribute::rep:
+      return "REP";
+    case Attribute::rtu:
+      return "RTU";
+    case Attribute::dreq:
+      return "DREQ";
+    case Attribute::drep:
+      return "DREP";
+    case Attribute::sidr_req:
+      return "SIDR_REQ";
+    case Attribute::sidr_rep:
+      return "SIDR_REP";
+    case Attribute::lap:
+      return "LAP";
+    case Attribute::apr:
+      return "APR";
   }
   return "attribute";
 }

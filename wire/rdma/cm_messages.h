@@ -70,19 +70,15 @@ inline constexpr BeBits<"alternate_ack_timeout", 139, std::uint8_t, 7, 3> altern
 inline constexpr BytesField<"private_data", 140, 92> private_data{};
 }  // namespace req
 
-using Req = Layout<
-    kMessageBytes, req::local_comm_id, req::vendor_id, req::service_id, req::local_ca_guid,
-    req::local_qkey, req::local_qpn, req::responder_resources, req::local_eecn, req::initiator_depth,
-    req::remote_eecn, req::remote_cm_timeout, req::transport, req::flow_control, req::starting_psn,
-    req::local_cm_timeout, req::retry_count, req::pkey, req::path_mtu, req::rdc_exists,
-    req::rnr_retry_count, req::max_cm_retries, req::srq, req::extended_transport,
-    req::primary_local_lid, req::primary_remote_lid, req::primary_local_gid, req::primary_remote_gid,
-    req::primary_flow_label, req::primary_rate, req::primary_traffic_class, req::primary_hop_limit,
-    req::primary_sl, req::primary_subnet_local, req::primary_ack_timeout, req::alternate_local_lid,
-    req::alternate_remote_lid, req::alternate_local_gid, req::alternate_remote_gid,
-    req::alternate_flow_label, req::alternate_rate, req::alternate_traffic_class,
-    req::alternate_hop_limit, req::alternate_sl, req::alternate_subnet_local,
-    req::alternate_ack_timeout, req::private_data>;
+using Req = Layout<kMessageBytes, req::local_comm_id, req::vendor_id, req::service_id, req::local_ca_guid, req::local_qkey, req::local_qpn,
+                   req::responder_resources, req::local_eecn, req::initiator_depth, req::remote_eecn, req::remote_cm_timeout,
+                   req::transport, req::flow_control, req::starting_psn, req::local_cm_timeout, req::retry_count, req::pkey, req::path_mtu,
+                   req::rdc_exists, req::rnr_retry_count, req::max_cm_retries, req::srq, req::extended_transport, req::primary_local_lid,
+                   req::primary_remote_lid, req::primary_local_gid, req::primary_remote_gid, req::primary_flow_label, req::primary_rate,
+                   req::primary_traffic_class, req::primary_hop_limit, req::primary_sl, req::primary_subnet_local, req::primary_ack_timeout,
+                   req::alternate_local_lid, req::alternate_remote_lid, req::alternate_local_gid, req::alternate_remote_gid,
+                   req::alternate_flow_label, req::alternate_rate, req::alternate_traffic_class, req::alternate_hop_limit,
+                   req::alternate_sl, req::alternate_subnet_local, req::alternate_ack_timeout, req::private_data>;
 
 /// REP.failover: what became of the alternate path of the REQ.
 enum class Failover : std::uint8_t { accepted = 0, not_supported = 1, rejected = 2 };
@@ -108,11 +104,10 @@ inline constexpr Be<"local_ca_guid", 28, std::uint64_t> local_ca_guid{};
 inline constexpr BytesField<"private_data", 36, 196> private_data{};
 }  // namespace rep
 
-using Rep = Layout<kMessageBytes, rep::local_comm_id, rep::remote_comm_id, rep::local_qkey,
-                   rep::local_qpn, rep::vendor_id_high, rep::local_eecn, rep::vendor_id_middle,
-                   rep::starting_psn, rep::vendor_id_low, rep::responder_resources,
-                   rep::initiator_depth, rep::target_ack_delay, rep::failover, rep::flow_control,
-                   rep::rnr_retry_count, rep::srq, rep::local_ca_guid, rep::private_data>;
+using Rep =
+    Layout<kMessageBytes, rep::local_comm_id, rep::remote_comm_id, rep::local_qkey, rep::local_qpn, rep::vendor_id_high, rep::local_eecn,
+           rep::vendor_id_middle, rep::starting_psn, rep::vendor_id_low, rep::responder_resources, rep::initiator_depth,
+           rep::target_ack_delay, rep::failover, rep::flow_control, rep::rnr_retry_count, rep::srq, rep::local_ca_guid, rep::private_data>;
 
 /// RTU and DREP look the same.
 namespace rtu {
@@ -134,8 +129,7 @@ inline constexpr BeBits<"about", 8, std::uint8_t, 7, 6, About> about{};
 inline constexpr BeBits<"service_timeout", 9, std::uint8_t, 7, 3> service_timeout{};
 inline constexpr BytesField<"private_data", 10, 222> private_data{};
 }  // namespace mra
-using Mra = Layout<kMessageBytes, mra::local_comm_id, mra::remote_comm_id, mra::about,
-                   mra::service_timeout, mra::private_data>;
+using Mra = Layout<kMessageBytes, mra::local_comm_id, mra::remote_comm_id, mra::about, mra::service_timeout, mra::private_data>;
 
 namespace rej {
 inline constexpr Be<"local_comm_id", 0, std::uint32_t> local_comm_id{};
@@ -146,8 +140,8 @@ inline constexpr Be<"reason", 10, std::uint16_t> reason{};
 inline constexpr BytesField<"info", 12, 72> info{};
 inline constexpr BytesField<"private_data", 84, 148> private_data{};
 }  // namespace rej
-using Rej = Layout<kMessageBytes, rej::local_comm_id, rej::remote_comm_id, rej::about,
-                   rej::info_length, rej::reason, rej::info, rej::private_data>;
+using Rej =
+    Layout<kMessageBytes, rej::local_comm_id, rej::remote_comm_id, rej::about, rej::info_length, rej::reason, rej::info, rej::private_data>;
 
 namespace dreq {
 inline constexpr Be<"local_comm_id", 0, std::uint32_t> local_comm_id{};
@@ -155,8 +149,7 @@ inline constexpr Be<"remote_comm_id", 4, std::uint32_t> remote_comm_id{};
 inline constexpr Be<"remote_qpn", 8, U24> remote_qpn{};
 inline constexpr BytesField<"private_data", 12, 220> private_data{};
 }  // namespace dreq
-using Dreq = Layout<kMessageBytes, dreq::local_comm_id, dreq::remote_comm_id, dreq::remote_qpn,
-                    dreq::private_data>;
+using Dreq = Layout<kMessageBytes, dreq::local_comm_id, dreq::remote_comm_id, dreq::remote_qpn, dreq::private_data>;
 
 namespace lap {
 inline constexpr Be<"local_comm_id", 0, std::uint32_t> local_comm_id{};
@@ -176,11 +169,10 @@ inline constexpr BeBits<"subnet_local", 62, std::uint8_t, 3, 3> subnet_local{};
 inline constexpr BeBits<"ack_timeout", 63, std::uint8_t, 7, 3> ack_timeout{};
 inline constexpr BytesField<"private_data", 64, 168> private_data{};
 }  // namespace lap
-using Lap = Layout<kMessageBytes, lap::local_comm_id, lap::remote_comm_id, lap::remote_qpn,
-                   lap::remote_cm_timeout, lap::alternate_local_lid, lap::alternate_remote_lid,
-                   lap::alternate_local_gid, lap::alternate_remote_gid, lap::flow_label,
-                   lap::traffic_class, lap::hop_limit, lap::rate, lap::sl, lap::subnet_local,
-                   lap::ack_timeout, lap::private_data>;
+using Lap =
+    Layout<kMessageBytes, lap::local_comm_id, lap::remote_comm_id, lap::remote_qpn, lap::remote_cm_timeout, lap::alternate_local_lid,
+           lap::alternate_remote_lid, lap::alternate_local_gid, lap::alternate_remote_gid, lap::flow_label, lap::traffic_class,
+           lap::hop_limit, lap::rate, lap::sl, lap::subnet_local, lap::ack_timeout, lap::private_data>;
 
 enum class AprStatus : std::uint8_t { loaded = 0, invalid_comm_id = 1, unsupported = 2, rejected = 3 };
 
@@ -192,8 +184,7 @@ inline constexpr Be<"status", 9, std::uint8_t, AprStatus> status{};
 inline constexpr BytesField<"info", 12, 72> info{};
 inline constexpr BytesField<"private_data", 84, 148> private_data{};
 }  // namespace apr
-using Apr = Layout<kMessageBytes, apr::local_comm_id, apr::remote_comm_id, apr::info_length, apr::status,
-                   apr::info, apr::private_data>;
+using Apr = Layout<kMessageBytes, apr::local_comm_id, apr::remote_comm_id, apr::info_length, apr::status, apr::info, apr::private_data>;
 
 namespace sidr_req {
 inline constexpr Be<"request_id", 0, std::uint32_t> request_id{};
@@ -201,17 +192,9 @@ inline constexpr Be<"pkey", 4, std::uint16_t> pkey{};
 inline constexpr Be<"service_id", 8, std::uint64_t> service_id{};
 inline constexpr BytesField<"private_data", 16, 216> private_data{};
 }  // namespace sidr_req
-using SidrReq = Layout<kMessageBytes, sidr_req::request_id, sidr_req::pkey, sidr_req::service_id,
-                       sidr_req::private_data>;
+using SidrReq = Layout<kMessageBytes, sidr_req::request_id, sidr_req::pkey, sidr_req::service_id, sidr_req::private_data>;
 
-enum class SidrStatus : std::uint8_t {
-  valid = 0,
-  unsupported = 1,
-  rejected = 2,
-  no_qp = 3,
-  redirect = 4,
-  unsupported_version = 5
-};
+enum class SidrStatus : std::uint8_t { valid = 0, unsupported = 1, rejected = 2, no_qp = 3, redirect = 4, unsupported_version = 5 };
 
 namespace sidr_rep {
 inline constexpr Be<"request_id", 0, std::uint32_t> request_id{};
@@ -223,9 +206,8 @@ inline constexpr Be<"qkey", 20, std::uint32_t> qkey{};
 inline constexpr BytesField<"info", 24, 72> info{};
 inline constexpr BytesField<"private_data", 96, 136> private_data{};
 }  // namespace sidr_rep
-using SidrRep = Layout<kMessageBytes, sidr_rep::request_id, sidr_rep::status, sidr_rep::info_length,
-                       sidr_rep::qpn, sidr_rep::service_id, sidr_rep::qkey, sidr_rep::info,
-                       sidr_rep::private_data>;
+using SidrRep = Layout<kMessageBytes, sidr_rep::request_id, sidr_rep::status, sidr_rep::info_length, sidr_rep::qpn, sidr_rep::service_id,
+                       sidr_rep::qkey, sidr_rep::info, sidr_rep::private_data>;
 
 // ---------------------------------------------------------------- IP addressing service (A11)
 
@@ -238,8 +220,8 @@ inline constexpr Be<"source_port", 2, std::uint16_t> source_port{};
 inline constexpr BytesField<"source", 4, 16> source{};
 inline constexpr BytesField<"destination", 20, 16> destination{};
 }  // namespace ip_header
-using IpHeader = Layout<36, ip_header::major, ip_header::minor, ip_header::ip_version,
-                        ip_header::source_port, ip_header::source, ip_header::destination>;
+using IpHeader = Layout<36, ip_header::major, ip_header::minor, ip_header::ip_version, ip_header::source_port, ip_header::source,
+                        ip_header::destination>;
 
 /// What the consumer has in a REQ.
 inline constexpr std::size_t kReqConsumerBytes = 92 - IpHeader::size;
@@ -253,8 +235,7 @@ constexpr std::uint64_t service_id_of(std::uint16_t port, std::uint8_t protocol 
   return std::uint64_t{1} << 24 | std::uint64_t{protocol} << 16 | port;
 }
 /// The port behind a service ID of that port space, or nothing.
-constexpr std::optional<std::uint16_t> port_of(std::uint64_t service_id,
-                                               std::uint8_t protocol = kTcpPortSpace) {
+constexpr std::optional<std::uint16_t> port_of(std::uint64_t service_id, std::uint8_t protocol = kTcpPortSpace) {
   const auto port = static_cast<std::uint16_t>(service_id & 0xFFFF);
   if (service_id != service_id_of(port, protocol)) return std::nullopt;
   return port;
@@ -274,9 +255,7 @@ constexpr IpAddress from_ip_header(std::span<const std::uint8_t, 16> field, bool
   std::copy(field.begin(), field.end(), bytes.begin());
   return IpAddress::v6(bytes);
 }
-constexpr IpAddress from_gid(std::span<const std::uint8_t, 16> gid) {
-  return from_ip_header(gid, false);
-}
+constexpr IpAddress from_gid(std::span<const std::uint8_t, 16> gid) { return from_ip_header(gid, false); }
 
 /// Reject reasons in words, for logs ("no listener", "stale connection" ...).
 std::string_view name_of_reject_reason(std::uint16_t reason);

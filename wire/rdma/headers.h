@@ -29,8 +29,8 @@ inline constexpr Be<"destqp", 5, U24> destqp{};
 inline constexpr BeBits<"ackreq", 8, std::uint8_t, 7, 7, bool> ackreq{};
 inline constexpr Be<"psn", 9, U24> psn{};
 }  // namespace bth
-using Bth = Layout<12, bth::opcode, bth::se, bth::migreq, bth::padcnt, bth::tver, bth::pkey,
-                   bth::fecn, bth::becn, bth::destqp, bth::ackreq, bth::psn>;
+using Bth = Layout<12, bth::opcode, bth::se, bth::migreq, bth::padcnt, bth::tver, bth::pkey, bth::fecn, bth::becn, bth::destqp, bth::ackreq,
+                   bth::psn>;
 
 /// Datagram extended transport header.
 namespace deth {

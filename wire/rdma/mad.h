@@ -48,9 +48,8 @@ inline constexpr Be<"attribute", 16, std::uint16_t, Attribute> attribute{};
 inline constexpr Be<"attribute_modifier", 20, std::uint32_t> attribute_modifier{};
 }  // namespace mad
 
-using MadHeader =
-    Layout<kMadHeaderBytes, mad::base_version, mad::management_class, mad::class_version, mad::method,
-           mad::status, mad::class_specific, mad::tid, mad::attribute, mad::attribute_modifier>;
+using MadHeader = Layout<kMadHeaderBytes, mad::base_version, mad::management_class, mad::class_version, mad::method, mad::status,
+                         mad::class_specific, mad::tid, mad::attribute, mad::attribute_modifier>;
 
 /// ClassPortInfo, in the message part of a GetResp.
 namespace class_port_info {
@@ -66,11 +65,9 @@ inline constexpr BytesField<"trap", 40, 32> trap{};
 inline constexpr std::uint16_t kReliableConnectionCapable = 0x0200;
 }  // namespace class_port_info
 
-using ClassPortInfo =
-    Layout<72, class_port_info::base_version, class_port_info::class_version,
-           class_port_info::capability_mask, class_port_info::capability_mask2,
-           class_port_info::response_time, class_port_info::redirect_gid, class_port_info::redirect,
-           class_port_info::trap>;
+using ClassPortInfo = Layout<72, class_port_info::base_version, class_port_info::class_version, class_port_info::capability_mask,
+                             class_port_info::capability_mask2, class_port_info::response_time, class_port_info::redirect_gid,
+                             class_port_info::redirect, class_port_info::trap>;
 
 /// A management datagram of the connection manager's class, ready to be filled.
 class Mad {

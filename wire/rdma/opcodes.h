@@ -67,14 +67,11 @@ struct OpcodeFacts {
 
   constexpr bool known() const { return kind != OpcodeKind::unknown; }
   constexpr bool is_response() const {
-    return kind == OpcodeKind::read_response || kind == OpcodeKind::acknowledge ||
-           kind == OpcodeKind::atomic_acknowledge;
+    return kind == OpcodeKind::read_response || kind == OpcodeKind::acknowledge || kind == OpcodeKind::atomic_acknowledge;
   }
 };
 
 const OpcodeFacts& facts_of(std::uint8_t opcode);
-inline const OpcodeFacts& facts_of(Opcode opcode) {
-  return facts_of(static_cast<std::uint8_t>(opcode));
-}
+inline const OpcodeFacts& facts_of(Opcode opcode) { return facts_of(static_cast<std::uint8_t>(opcode)); }
 
 }  // namespace fb::roce

@@ -30,13 +30,18 @@ std::string_view name_of(PduType type) {
 
 std::string name_of(FatalStatus status, bool by_host) {
   switch (status) {
-    case FatalStatus::invalid_header_field: return "Invalid PDU Header Field";
-    case FatalStatus::sequence_error: return "PDU Sequence Error";
-    case FatalStatus::header_digest_error: return "Header Digest Error";
-    case FatalStatus::data_out_of_range: return "Data Transfer Out of Range";
+    case FatalStatus::invalid_header_field:
+      return "Invalid PDU Header Field";
+    case FatalStatus::sequence_error:
+      return "PDU Sequence Error";
+    case FatalStatus::header_digest_error:
+      return "Header Digest Error";
+    case FatalStatus::data_out_of_range:
+      return "Data Transfer Out of Range";
     case FatalStatus::limit_exceeded:
       return by_host ? "R2T Limit Exceeded" : "Data Transfer Limit Exceeded";
-    case FatalStatus::unsupported_parameter: return "Unsupported Parameter";
+    case FatalStatus::unsupported_parameter:
+      return "Unsupported Parameter";
   }
   return "reserved status " + std::to_string(static_cast<unsigned>(status));
 }
@@ -46,22 +51,16 @@ std::uint32_t crc32c(ByteView bytes, std::uint32_t crc) {
   return ~crc32_iscsi(const_cast<unsigned char*>(bytes.data()), static_cast<int>(bytes.size()), ~crc);
 }
 
-Bytes build_pdu(ByteView header, ByteView data, bool header_digest, bool data_digest,
-                std::size_t alignment) {
-  const std::size_t begin = data.empty()
-                                ? header.size() + (header_digest ? kDigestBytes : 0)
-                                : data_offset(header.size(), header_digest, alignment);
+Bytes build_pdu(ByteView header, ByteView data, bool header_digest, bool data_digest, std::size_t alignment) {
+  const std::size_t begin =
+      data.empty() ? header.size() + (header_digest ? kDigestBytes : 0) : data_offset(header.size(), header_digest, alignment);
   const bool tail = data_digest && !data.empty();
   Bytes made(begin + data.size() + (tail ? kDigestBytes : 0));
   std::copy(header.begin(), header.end(), made.begin());
   std::copy(data.begin(), data.end(), made.begin() + static_cast<std::ptrdiff_t>(begin));
   MutableView<CommonHeader> common{made};
-  const unsigned flags = common.get(pdu::flags) | (header_digest ? flag::hdgstf : 0u) |
-                         (tail ? flag::ddgstf : 0u);
-  common.set(pdu::flags, flags)
-      .set(pdu::hlen, header.size())
-      .set(pdu::pdo, data.empty() ? 0 : begin)
-      .set(pdu::plen, made.size());
+  const unsigned flags = common.get(pdu::flags) | (header_digest ? flag::hdgstf : 0u) | (tail ? flag::ddgstf : 0u);
+  common.set(pdu::flags, flags).set(pdu::hlen, header.size()).set(pdu::pdo, data.empty() ? 0 : begin).set(pdu::plen, made.size());
   refresh_digests(made);
   return made;
 }
@@ -91,19 +90,15 @@ std::string describe_pdu(ByteView header) {
     switch (shape->type) {
       case T::ic_req: {
         const View<IcReq> made{header};
-        text += " pfv=" + std::to_string(made.get(ic_req::pfv)) +
-                " hpda=" + std::to_string(made.get(ic_req::hpda)) +
-                " maxr2t=" + std::to_string(made.get(ic_req::maxr2t)) +
-                (made.get(ic_req::hdgst_enable) ? " HDGST" : "") +
+        text += " pfv=" + std::to_string(made.get(ic_req::pfv)) + " hpda=" + std::to_string(made.get(ic_req::hpda)) +
+                " maxr2t=" + std::to_string(made.get(ic_req::maxr2t)) + (made.get(ic_req::hdgst_enable) ? " HDGST" : "") +
                 (made.get(ic_req::ddgst_enable) ? " DDGST" : "");
         break;
       }
       case T::ic_resp: {
         const View<IcResp> made{header};
-        text += " pfv=" + std::to_string(made.get(ic_resp::pfv)) +
-                " cpda=" + std::to_string(made.get(ic_resp::cpda)) +
-                " maxh2cdata=" + std::to_string(made.get(ic_resp::maxh2cdata)) +
-                (made.get(ic_resp::hdgst_enable) ? " HDGST" : "") +
+        text += " pfv=" + std::to_string(made.get(ic_resp::pfv)) + " cpda=" + std::to_string(made.get(ic_resp::cpda)) +
+                " maxh2cdata=" + std::to_string(made.get(ic_resp::maxh2cdata)) + (made.get(ic_resp::hdgst_enable) ? " HDGST" : "") +
                 (made.get(ic_resp::ddgst_enable) ? " DDGST" : "");
         break;
       }
@@ -111,8 +106,7 @@ std::string describe_pdu(ByteView header) {
       case T::c2h_term_req: {
         const View<TermReq> made{header};
         text += " fes=" + std::to_string(static_cast<unsigned>(made.get(term_req::fes))) + " (" +
-                name_of(made.get(term_req::fes), shape->to_controller) +
-                ") fei=" + std::to_string(made.get(term_req::fei));
+                name_of(made.get(term_req::fes), shape->to_controller) + ") fei=" + std::to_string(made.get(term_req::fei));
         break;
       }
       case T::h2c_data:
@@ -121,12 +115,12 @@ std::string describe_pdu(ByteView header) {
         const View<DataPdu> made{header};
         text += " cccid=" + std::to_string(made.get(data_pdu::cccid));
         if (shape->type != T::c2h_data) text += " ttag=" + std::to_string(made.get(data_pdu::ttag));
-        text += " offset=" + std::to_string(made.get(data_pdu::offset)) +
-                " length=" + std::to_string(made.get(data_pdu::length));
+        text += " offset=" + std::to_string(made.get(data_pdu::offset)) + " length=" + std::to_string(made.get(data_pdu::length));
         break;
       }
       case T::capsule_cmd:
-      case T::capsule_resp: break;
+      case T::capsule_resp:
+        break;
     }
   }
   return text + flag_words(common.get(pdu::flags)) + " plen=" + std::to_string(common.get(pdu::plen));

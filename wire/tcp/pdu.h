@@ -40,8 +40,7 @@ inline constexpr Le<"pdo", 3, std::uint8_t> pdo{};
 inline constexpr Le<"plen", 4, std::uint32_t> plen{};
 }  // namespace pdu
 template <std::size_t Size, auto... Fields>
-using PduLayout =
-    Layout<Size, pdu::type, pdu::flags, pdu::hlen, pdu::pdo, pdu::plen, Fields...>;
+using PduLayout = Layout<Size, pdu::type, pdu::flags, pdu::hlen, pdu::pdo, pdu::plen, Fields...>;
 using CommonHeader = PduLayout<8>;
 
 namespace ic_req {
@@ -53,8 +52,7 @@ inline constexpr LeBits<"ddgst_enable", 11, std::uint8_t, 1, 1, bool> ddgst_enab
 /// R2Ts of one command that may be outstanding, minus one.
 inline constexpr Le<"maxr2t", 12, std::uint32_t> maxr2t{};
 }  // namespace ic_req
-using IcReq = PduLayout<128, ic_req::pfv, ic_req::hpda, ic_req::hdgst_enable, ic_req::ddgst_enable,
-                        ic_req::maxr2t>;
+using IcReq = PduLayout<128, ic_req::pfv, ic_req::hpda, ic_req::hdgst_enable, ic_req::ddgst_enable, ic_req::maxr2t>;
 
 namespace ic_resp {
 inline constexpr Le<"pfv", 8, std::uint16_t> pfv{};
@@ -65,8 +63,7 @@ inline constexpr LeBits<"ddgst_enable", 11, std::uint8_t, 1, 1, bool> ddgst_enab
 /// Most bytes of data in one H2CData, a multiple of 4.
 inline constexpr Le<"maxh2cdata", 12, std::uint32_t> maxh2cdata{};
 }  // namespace ic_resp
-using IcResp = PduLayout<128, ic_resp::pfv, ic_resp::cpda, ic_resp::hdgst_enable,
-                         ic_resp::ddgst_enable, ic_resp::maxh2cdata>;
+using IcResp = PduLayout<128, ic_resp::pfv, ic_resp::cpda, ic_resp::hdgst_enable, ic_resp::ddgst_enable, ic_resp::maxh2cdata>;
 
 /// Fatal error status of a TermReq. Codes 4 and 5 read differently on the two sides.
 enum class FatalStatus : std::uint16_t {
@@ -107,8 +104,7 @@ inline constexpr Le<"offset", 12, std::uint32_t> offset{};
 /// DATAL, R2TL.
 inline constexpr Le<"length", 16, std::uint32_t> length{};
 }  // namespace data_pdu
-using DataPdu =
-    PduLayout<24, data_pdu::cccid, data_pdu::ttag, data_pdu::offset, data_pdu::length>;
+using DataPdu = PduLayout<24, data_pdu::cccid, data_pdu::ttag, data_pdu::offset, data_pdu::length>;
 
 inline constexpr std::size_t kCommonHeaderBytes = 8;
 inline constexpr std::size_t kHeaderMax = 128;
@@ -127,7 +123,7 @@ struct PduShape {
   std::uint8_t hlen;
   std::uint8_t flags;  ///< that it may carry
   bool data;
-  bool digests;        ///< carries digests where they are negotiated
+  bool digests;  ///< carries digests where they are negotiated
 };
 /// By type: those up to 07h, then 09h.
 inline constexpr PduShape kPduShapes[] = {
@@ -138,8 +134,7 @@ inline constexpr PduShape kPduShapes[] = {
     {PduType::capsule_cmd, "CapsuleCmd", true, 72, pdu_flags::hdgstf | pdu_flags::ddgstf, true, true},
     {PduType::capsule_resp, "CapsuleResp", false, 24, pdu_flags::hdgstf, false, true},
     {PduType::h2c_data, "H2CData", true, 24, pdu_flags::hdgstf | pdu_flags::ddgstf | pdu_flags::last_pdu, true, true},
-    {PduType::c2h_data, "C2HData", false, 24,
-     pdu_flags::hdgstf | pdu_flags::ddgstf | pdu_flags::last_pdu | pdu_flags::success, true, true},
+    {PduType::c2h_data, "C2HData", false, 24, pdu_flags::hdgstf | pdu_flags::ddgstf | pdu_flags::last_pdu | pdu_flags::success, true, true},
     {PduType::r2t, "R2T", false, 24, pdu_flags::hdgstf, false, true},
 };
 /// Nothing for reserved types.
@@ -164,8 +159,7 @@ constexpr std::size_t data_offset(std::size_t hlen, bool header_digest, std::siz
 
 /// Builds a whole PDU from its header (type and flags set) and data: HLEN, PDO, PLEN, digest flags and
 /// digests are filled in. For raw PDUs and tests; the engine builds in place.
-Bytes build_pdu(ByteView header, ByteView data, bool header_digest, bool data_digest,
-                std::size_t alignment = 4);
+Bytes build_pdu(ByteView header, ByteView data, bool header_digest, bool data_digest, std::size_t alignment = 4);
 /// Computes the digests of a PDU again, where its flags say that it has them and they fit.
 void refresh_digests(MutableBytes pdu);
 

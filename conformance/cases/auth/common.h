@@ -24,9 +24,7 @@ inline auth::Secret host_secret() { return {Bytes(32, 0x3C), AuthHash::sha_256};
 inline auth::Secret controller_secret() { return {Bytes(48, 0xC3), AuthHash::sha_384}; }
 
 /// The emulated subsystem knows any host by one secret, and has one of its own.
-inline void demanding(EmbeddedSetup& setup) {
-  setup.subsystem.authentication.secrets = {{"*", host_secret(), controller_secret()}};
-}
+inline void demanding(EmbeddedSetup& setup) { setup.subsystem.authentication.secrets = {{"*", host_secret(), controller_secret()}}; }
 
 /// The key of a secret for the host or controller with this NQN.
 inline Bytes key_of(const auth::Secret& secret, std::string_view nqn) {
@@ -72,13 +70,11 @@ class Exchange {
 
   /// What will be sent; may be altered before.
   AuthNegotiate negotiate;
-  AuthChallenge challenge;  ///< what came
-  AuthReply reply;          ///< what will be sent
+  AuthChallenge challenge;      ///< what came
+  AuthReply reply;              ///< what will be sent
   bool judges_support = false;  ///< a hash or group that the product does not take is what the case is about
 
-  host::RawReply send(ByteView message) {
-    return queue_.send(host::authentication_send(message.size()), message).wait();
-  }
+  host::RawReply send(ByteView message) { return queue_.send(host::authentication_send(message.size()), message).wait(); }
   host::RawReply receive(std::size_t bytes = fabrics::kAuthMessageMax) {
     return queue_.send(host::authentication_receive(bytes), bytes).wait();
   }
@@ -100,20 +96,17 @@ class Exchange {
     const Bytes bytes = ask();
     const auto parsed = decoded<AuthChallenge>(bytes);
     if (!parsed && !judges_support) no_matter_of_policy(bytes);
-    check_.require(parsed.has_value(), "the answer to AUTH_Negotiate is a Challenge",
-                   message_words(bytes));
+    check_.require(parsed.has_value(), "the answer to AUTH_Negotiate is a Challenge", message_words(bytes));
     challenge = *parsed;
     const auto& offered = negotiate.protocols.back().groups;
-    check_.require(std::find(offered.begin(), offered.end(), challenge.group) != offered.end(),
-                   "the group of the Challenge was offered",
+    check_.require(std::find(offered.begin(), offered.end(), challenge.group) != offered.end(), "the group of the Challenge was offered",
                    std::string(name_of(static_cast<DhGroup>(challenge.group))) + " was not");
     return challenge;
   }
   /// The reply of a host that behaves; `mutual` asks for R2.
   AuthReply& make_reply(bool mutual = false) {
     const std::size_t length = reference::hash_bytes(challenge.hash);
-    check_.require(length != 0 && challenge.challenge.size() == length,
-                   "the Challenge has a hash of ours and its length");
+    check_.require(length != 0 && challenge.challenge.size() == length, "the Challenge has a hash of ours and its length");
     reply = {};
     reply.t_id = negotiate.t_id;
     reply.hl = static_cast<std::uint8_t>(length);
@@ -141,7 +134,7 @@ class Exchange {
   reference::Response first_response() const {
     const auth::Secret& secret = *bench_.authentication().secret;
     return {challenge.hash, key_of(secret, kBenchHostNqn), challenge.challenge, shared_, challenge.seqnum, negotiate.t_id,
-            negotiate.sc_c, std::string(kBenchHostNqn), bench_.nqn()};
+            negotiate.sc_c, std::string(kBenchHostNqn),    bench_.nqn()};
   }
   /// R1 over the transaction as it stands.
   void sign() { reply.response = first_response().of_host(); }
@@ -149,7 +142,7 @@ class Exchange {
   Bytes expected_response() const {
     const auth::Secret& secret = *bench_.authentication().controller_secret;
     return reference::Response{challenge.hash, key_of(secret, bench_.nqn()), reply.challenge, shared_, reply.seqnum, negotiate.t_id,
-                               negotiate.sc_c, std::string(kBenchHostNqn), bench_.nqn()}
+                               negotiate.sc_c, std::string(kBenchHostNqn),   bench_.nqn()}
         .of_controller();
   }
   /// Sends the reply; what comes must be a Success1.
@@ -157,8 +150,7 @@ class Exchange {
     say(encoded(reply));
     const Bytes bytes = ask();
     const auto parsed = decoded<AuthSuccess1>(bytes);
-    check_.require(parsed.has_value(), "the answer to a good Reply is a Success1",
-                   message_words(bytes));
+    check_.require(parsed.has_value(), "the answer to a good Reply is a Success1", message_words(bytes));
     return *parsed;
   }
   /// From Negotiate to Success1 (and Success2).
@@ -174,8 +166,7 @@ class Exchange {
   void expect_failure1(std::initializer_list<AuthFailure> reasons) {
     const Bytes bytes = ask();
     const auto report = decoded<AuthFailureReport>(bytes);
-    check_.require(report.has_value() && !report->from_host, "the answer is an AUTH_Failure1",
-                   message_words(bytes));
+    check_.require(report.has_value() && !report->from_host, "the answer is an AUTH_Failure1", message_words(bytes));
     std::vector<std::string> expected;
     bool holds = false;
     for (const AuthFailure reason : reasons) {
@@ -186,8 +177,7 @@ class Exchange {
       check_.that(true, "RCODEEX");
     } else {
       check_.fails("RCODEEX", expected,
-                   std::string(name_of(static_cast<AuthFailure>(report->rcodeex))) + " (" +
-                       std::to_string(report->rcodeex) + ")");
+                   std::string(name_of(static_cast<AuthFailure>(report->rcodeex))) + " (" + std::to_string(report->rcodeex) + ")");
     }
   }
   void refused(ByteView message, std::initializer_list<AuthFailure> reasons) {

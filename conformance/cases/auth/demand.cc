@@ -13,8 +13,7 @@ namespace {
 namespace prop = fabrics::property;
 
 /// A good first message in a command that is altered.
-host::RawReply send_altered(ControllerBench& bench, Check& check,
-                            const std::function<void(Record<fabrics::AuthSqe>&)>& alter) {
+host::RawReply send_altered(ControllerBench& bench, Check& check, const std::function<void(Record<fabrics::AuthSqe>&)>& alter) {
   Exchange exchange(bench, check, connected_queue(bench));
   const Bytes message = encoded(exchange.negotiate);
   auto command = host::authentication_send(message.size());
@@ -31,60 +30,52 @@ CONFORMANCE_CASE(auth_demand_is_announced, "auth.controller.demand.announced", r
   check.precondition_success(connected, "Connect");
   const auto authreq = connected.as<fabrics::ConnectReply>().get(fabrics::connect_reply::authreq);
   const host::RawReply reply = queue.send(host::property_get(prop::vs)).wait();
-  const bool demanded =
-      reply.answered() && nvme::same_code(reply.status(), sc::authentication_required);
-  const bool announced = (authreq & (fabrics::authreq_bits::authentication_transaction |
-                                     fabrics::authreq_bits::secure_channel)) != 0;
+  const bool demanded = reply.answered() && nvme::same_code(reply.status(), sc::authentication_required);
+  const bool announced = (authreq & (fabrics::authreq_bits::authentication_transaction | fabrics::authreq_bits::secure_channel)) != 0;
   if (!demanded && !announced) throw NotOffered{"the product demands no authentication"};
   check.that(announced == demanded, "AUTHREQ says what the controller does",
              announced ? "ATR is 1, and commands are executed" : "AUTHREQ is 0, and commands are refused");
 }
 
-CONFORMANCE_CASE(auth_demand_has_defined_bits, "auth.controller.demand.reserved", roles::controller,
-                 furnished{&demanding}) {
+CONFORMANCE_CASE(auth_demand_has_defined_bits, "auth.controller.demand.reserved", roles::controller, furnished{&demanding}) {
   const host::RawReply connected = bench.raw_queue().send(bench.connect_command()).wait();
   check.require_success(connected, "Connect");
   const auto authreq = connected.as<fabrics::ConnectReply>().get(fabrics::connect_reply::authreq);
   check.equal("reserved bits of AUTHREQ", authreq & ~7u, 0u);
 }
 
-CONFORMANCE_CASE(auth_comes_before_fabrics_commands, "auth.controller.demand.fabrics-command",
-                 roles::controller, authenticates{&demanding}, reaches{"auth.required"}) {
+CONFORMANCE_CASE(auth_comes_before_fabrics_commands, "auth.controller.demand.fabrics-command", roles::controller, authenticates{&demanding},
+                 reaches{"auth.required"}) {
   host::RawQueue& queue = connected_queue(bench);
-  check.status(queue.send(host::property_get(prop::cap)).wait(), sc::authentication_required,
-               "Property Get before authentication");
-  check.status(queue.send(host::property_set(prop::cc, 0)).wait(), sc::authentication_required,
-               "Property Set before authentication");
+  check.status(queue.send(host::property_get(prop::cap)).wait(), sc::authentication_required, "Property Get before authentication");
+  check.status(queue.send(host::property_set(prop::cc, 0)).wait(), sc::authentication_required, "Property Set before authentication");
 }
 
-CONFORMANCE_CASE(auth_comes_before_admin_commands, "auth.controller.demand.admin-command",
-                 roles::controller, authenticates{&demanding}) {
+CONFORMANCE_CASE(auth_comes_before_admin_commands, "auth.controller.demand.admin-command", roles::controller, authenticates{&demanding}) {
   host::RawQueue& queue = connected_queue(bench);
   // The controller is not enabled either: that reason may come first.
   const auto either = one_of(sc::authentication_required, sc::command_sequence_error);
-  check.status(queue.send(host::identify(nvme::Cns::controller), 4096).wait(), either,
-               "Identify before authentication");
+  check.status(queue.send(host::identify(nvme::Cns::controller), 4096).wait(), either, "Identify before authentication");
   check.status(queue.send(host::keep_alive()).wait(), either, "Keep Alive before authentication");
 }
 
-CONFORMANCE_CASE(auth_of_an_io_queue_is_its_own, "auth.controller.demand.io-queue",
-                 roles::controller, authenticates{&demanding}, reaches{"auth.required"}) {
+CONFORMANCE_CASE(auth_of_an_io_queue_is_its_own, "auth.controller.demand.io-queue", roles::controller, authenticates{&demanding},
+                 reaches{"auth.required"}) {
   RawAssociation& association = bench.associate();
   host::RawQueue& queue = association.io_transport();
   const host::RawReply connected = queue.send(association.io_connect()).wait();
   check.precondition_success(connected, "Connect of the I/O queue");
   const auto authreq = connected.as<fabrics::ConnectReply>().get(fabrics::connect_reply::authreq);
-  check.that((authreq & fabrics::authreq_bits::authentication_transaction) != 0,
-             "AUTHREQ.ATR in the Connect response of the I/O queue", words(authreq));
-  check.status(queue.send(host::flush(bench.nsid())).wait(), sc::authentication_required,
-               "Flush before authentication of the I/O queue");
+  check.that((authreq & fabrics::authreq_bits::authentication_transaction) != 0, "AUTHREQ.ATR in the Connect response of the I/O queue",
+             words(authreq));
+  check.status(queue.send(host::flush(bench.nsid())).wait(), sc::authentication_required, "Flush before authentication of the I/O queue");
   const std::string why = bench.authenticate(queue);
   check.require(why.empty(), "the I/O queue authenticates", why);
   check.success(queue.send(host::flush(bench.nsid())).wait(), "Flush after it");
 }
 
-CONFORMANCE_CASE(auth_send_refuses_reserved_protocol, "auth.controller.command.secp",
-                 roles::controller, authenticates{&demanding}, reaches{"auth.secp"}) {
+CONFORMANCE_CASE(auth_send_refuses_reserved_protocol, "auth.controller.command.secp", roles::controller, authenticates{&demanding},
+                 reaches{"auth.secp"}) {
   std::vector<unsigned> others = {0x00, 0x55};
   for (unsigned bit = 0; bit < 8; ++bit) others.push_back(fabrics::kNvmeSecurityProtocol ^ (1u << bit));
   for (const unsigned other : others) {
@@ -93,8 +84,8 @@ CONFORMANCE_CASE(auth_send_refuses_reserved_protocol, "auth.controller.command.s
   }
 }
 
-CONFORMANCE_CASE(auth_send_refuses_other_specific_field, "auth.controller.command.spsp",
-                 roles::controller, authenticates{&demanding}, reaches{"auth.spsp"}) {
+CONFORMANCE_CASE(auth_send_refuses_other_specific_field, "auth.controller.command.spsp", roles::controller, authenticates{&demanding},
+                 reaches{"auth.spsp"}) {
   for (unsigned bit = 0; bit < 8; ++bit) {
     const unsigned other = fabrics::kNvmeSecuritySpecific ^ (1u << bit);
     check.status(send_altered(bench, check, [&](auto& command) { command.set(fabrics::auth_sqe::spsp0, other); }), sc::invalid_field,
@@ -104,14 +95,13 @@ CONFORMANCE_CASE(auth_send_refuses_other_specific_field, "auth.controller.comman
   }
 }
 
-CONFORMANCE_CASE(auth_send_refuses_nothing, "auth.controller.command.length", roles::controller,
-                 authenticates{&demanding}, reaches{"auth.length"}) {
+CONFORMANCE_CASE(auth_send_refuses_nothing, "auth.controller.command.length", roles::controller, authenticates{&demanding},
+                 reaches{"auth.length"}) {
   const auto reply = send_altered(bench, check, [](auto& command) { command.set(fabrics::auth_sqe::length, 0u); });
   check.refused(reply, "Authentication Send of no bytes");
 }
 
-CONFORMANCE_CASE(auth_receive_returns_whole_message, "auth.controller.command.receive",
-                 roles::controller, authenticates{&demanding}) {
+CONFORMANCE_CASE(auth_receive_returns_whole_message, "auth.controller.command.receive", roles::controller, authenticates{&demanding}) {
   Exchange exchange(bench, check, connected_queue(bench), DhGroup::ffdhe2048);
   exchange.get_challenge();
   exchange.make_reply();
@@ -119,25 +109,23 @@ CONFORMANCE_CASE(auth_receive_returns_whole_message, "auth.controller.command.re
   check.equal("T_ID", success.t_id, exchange.negotiate.t_id);
 }
 
-CONFORMANCE_CASE(auth_knows_no_host_of_the_subsystems_name, "auth.controller.connect.same-nqn",
-                 roles::controller, authenticates{&demanding}, reaches{"connect.hostnqn.subsystem"}) {
+CONFORMANCE_CASE(auth_knows_no_host_of_the_subsystems_name, "auth.controller.connect.same-nqn", roles::controller,
+                 authenticates{&demanding}, reaches{"connect.hostnqn.subsystem"}) {
   const auto command = bench.connect_command({.hostnqn = bench.nqn()});
   check.status(bench.raw_queue().send(command).wait(), sc::connect_invalid_host);
 }
 
-CONFORMANCE_CASE(auth_opens_the_queue, "auth.controller.success.commands", roles::controller,
-                 authenticates{&demanding}, reaches{"subsystem.auth.done"}) {
+CONFORMANCE_CASE(auth_opens_the_queue, "auth.controller.success.commands", roles::controller, authenticates{&demanding},
+                 reaches{"subsystem.auth.done"}) {
   Exchange exchange(bench, check, connected_queue(bench));
   exchange.run();
-  check.success(exchange.queue().send(host::property_get(prop::vs)).wait(),
-                "Property Get after authentication");
+  check.success(exchange.queue().send(host::property_get(prop::vs)).wait(), "Property Get after authentication");
 }
 
-CONFORMANCE_CASE(auth_in_time_or_not_at_all, "auth.controller.timeout.initial", roles::controller,
-                 authenticates{&demanding}, lasts{12_s}, reaches{"subsystem.auth.timeout"}) {
+CONFORMANCE_CASE(auth_in_time_or_not_at_all, "auth.controller.timeout.initial", roles::controller, authenticates{&demanding}, lasts{12_s},
+                 reaches{"subsystem.auth.timeout"}) {
   const Declared& declared = bench.declared();
-  check.precondition(!declared.known || declared.identify().get(nvme::id_ctrl::kas) != 0,
-                     "the product has a keep alive timeout");
+  check.precondition(!declared.known || declared.identify().get(nvme::id_ctrl::kas) != 0, "the product has a keep alive timeout");
   constexpr std::uint32_t kKatoMs = 5000;
   // The product rounds it up.
   const std::uint32_t grain = std::max(declared.identify().get(nvme::id_ctrl::kas) * 100u, 100u);
@@ -146,22 +134,18 @@ CONFORMANCE_CASE(auth_in_time_or_not_at_all, "auth.controller.timeout.initial", 
   Exchange exchange(bench, check, connected_queue(bench, kKatoMs));
   exchange.get_challenge();
   bench.world().run_until([&] { return exchange.ended(); }, limit);
-  check.that(exchange.ended(), "without a Reply the connection ends after KATO",
-             "it is still there after " + to_string(limit));
+  check.that(exchange.ended(), "without a Reply the connection ends after KATO", "it is still there after " + to_string(limit));
 }
 
-CONFORMANCE_CASE(auth_is_possible_once_more, "auth.controller.again.accepted", roles::controller,
-                 authenticates{&demanding}) {
+CONFORMANCE_CASE(auth_is_possible_once_more, "auth.controller.again.accepted", roles::controller, authenticates{&demanding}) {
   host::RawQueue& queue = connected_queue(bench);
   Exchange(bench, check, queue).run();
   Exchange second(bench, check, queue);
   const host::RawReply reply = second.send(encoded(second.negotiate));
-  check.require_status(reply, one_of(nvme::Status{}, sc::command_sequence_error),
-                       "status of a second AUTH_Negotiate");
+  check.require_status(reply, one_of(nvme::Status{}, sc::command_sequence_error), "status of a second AUTH_Negotiate");
   if (!reply.status().ok()) return;
   const Bytes message = second.ask();
-  check.that(decoded<AuthChallenge>(message).has_value(), "a second transaction gets its Challenge",
-             message_words(message));
+  check.that(decoded<AuthChallenge>(message).has_value(), "a second transaction gets its Challenge", message_words(message));
   // What one transaction has computed is nothing to the next, whatever the group.
   for (const DhGroup group : {DhGroup::null, DhGroup::ffdhe2048, DhGroup::ffdhe3072}) {
     host::RawQueue& again = connected_queue(bench);
@@ -179,8 +163,8 @@ CONFORMANCE_CASE(auth_is_possible_once_more, "auth.controller.again.accepted", r
   }
 }
 
-CONFORMANCE_CASE(auth_once_more_may_fail, "auth.controller.again.failure", roles::controller,
-                 authenticates{&demanding}, reaches{"subsystem.auth.failed"}) {
+CONFORMANCE_CASE(auth_once_more_may_fail, "auth.controller.again.failure", roles::controller, authenticates{&demanding},
+                 reaches{"subsystem.auth.failed"}) {
   host::RawQueue& queue = connected_queue(bench);
   Exchange(bench, check, queue).run();
   Exchange second(bench, check, queue);

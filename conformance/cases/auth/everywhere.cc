@@ -111,8 +111,7 @@ std::vector<AuthChallenge> challenges(ControllerBench& bench, Check& check, std:
 /// Secrets as users write them: bytes from 20h on.
 constexpr char kPlainSecret[] = "DHHC-1:00:ICEiIyQlJicoKSorLC0uLzAxMjM0NTY3ODk6Ozw9Pj/jBqb2:";
 constexpr char kSecret384[] = "DHHC-1:02:ICEiIyQlJicoKSorLC0uLzAxMjM0NTY3ODk6Ozw9Pj9AQUJDREVGR0hJSktMTU5PhcdKRQ==:";
-constexpr char kSecret512[] =
-    "DHHC-1:03:ICEiIyQlJicoKSorLC0uLzAxMjM0NTY3ODk6Ozw9Pj9AQUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVpbXF1eXzc59hc=:";
+constexpr char kSecret512[] = "DHHC-1:03:ICEiIyQlJicoKSorLC0uLzAxMjM0NTY3ODk6Ozw9Pj9AQUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVpbXF1eXzc59hc=:";
 
 template <const auto& Host, const auto& Controller>
 void with_secrets(EmbeddedSetup& setup) {
@@ -268,8 +267,8 @@ CONFORMANCE_CASE(auth_refuses_commands_meanwhile, "auth.controller.demand.meanwh
   check.success(queues.back()->send(host::flush(bench.nsid())).wait(), "Flush at the end");
 }
 
-CONFORMANCE_CASE(auth_never_repeats_a_challenge, "auth.controller.challenge.fresh-everywhere", roles::controller,
-                 authenticates{&demanding}, reaches{"subsystem.auth.done"}) {
+CONFORMANCE_CASE(auth_never_repeats_a_challenge, "auth.controller.challenge.fresh-everywhere", roles::controller, authenticates{&demanding},
+                 reaches{"subsystem.auth.done"}) {
   const std::vector<AuthChallenge> seen = challenges(bench, check);
   for (std::size_t i = 0; i < seen.size(); ++i) {
     for (std::size_t before = 0; before < i; ++before) {

@@ -57,8 +57,7 @@ Message first_message(HostBench& bench, Check& check, std::string_view what) {
 
 /// Keeps what the bench's controller says, and lets a case change it.
 struct ControllerSays {
-  explicit ControllerSays(HostBench& at, std::function<void(Bytes&)> change = {})
-      : alter(std::move(change)), bench(at) {
+  explicit ControllerSays(HostBench& at, std::function<void(Bytes&)> change = {}) : alter(std::move(change)), bench(at) {
     bench.script.data_out = [this](const CommandContext& command, MutableBytes data) {
       if (command.sqe[0] != 0x7F || command.sqe[4] != kReceive) return;
       Bytes message(data.begin(), data.end());
@@ -104,8 +103,7 @@ class OwnTransactions {
     }
   };
   /// Hash and group of every Challenge, which a host must have offered.
-  OwnTransactions(HostBench& bench, std::uint8_t of_hash, std::uint8_t of_group)
-      : hash(of_hash), group(of_group), bench_(bench) {
+  OwnTransactions(HostBench& bench, std::uint8_t of_hash, std::uint8_t of_group) : hash(of_hash), group(of_group), bench_(bench) {
     bench.script.departs = [](std::string_view point) { return point.starts_with("auth.reply.") && !point.ends_with("_prefix"); };
     bench.script.data_out = [this](const CommandContext& command, MutableBytes data) {
       if (command.sqe[0] == 0x7F && command.sqe[4] == kReceive) say(command.qid, data);
@@ -122,8 +120,8 @@ class OwnTransactions {
   std::function<void(const OwnTransactions&, const Transaction&, AuthSuccess1&)> on_success1;
   /// R1 and R2 of this.
   static reference::Response first(const Transaction& of, const std::string& hostnqn, const std::string& subnqn, const Bytes& key) {
-    return {of.challenge.hash, key, of.challenge.challenge, of.shared(), of.challenge.seqnum, of.negotiate.t_id,
-            of.negotiate.sc_c, hostnqn, subnqn};
+    return {of.challenge.hash, key,   of.challenge.challenge, of.shared(), of.challenge.seqnum, of.negotiate.t_id, of.negotiate.sc_c,
+            hostnqn,           subnqn};
   }
   static reference::Response second(const Transaction& of, const std::string& hostnqn, const std::string& subnqn, const Bytes& key) {
     reference::Response made = first(of, hostnqn, subnqn, key);
@@ -190,8 +188,7 @@ class OwnTransactions {
 /// Nothing but Connect and authentication has come.
 inline void expect_nothing_else(HostBench& bench, Check& check) {
   for (const SeenCommand& seen : bench.commands()) {
-    const bool allowed =
-        seen.fctype() == kConnect || seen.fctype() == kSend || seen.fctype() == kReceive;
+    const bool allowed = seen.fctype() == kConnect || seen.fctype() == kSend || seen.fctype() == kReceive;
     check.that(allowed, "nothing but Connect and authentication commands",
                "opcode " + words(seen.opcode()) + ", FCTYPE " + words(seen.fctype()));
   }
@@ -199,16 +196,14 @@ inline void expect_nothing_else(HostBench& bench, Check& check) {
 
 /// The host answers what the bench's controller says with AUTH_Failure2 for one of these reasons, and
 /// does not connect.
-inline void expect_failure2(HostBench& bench, Check& check, std::function<void(Bytes&)> alter,
-                            std::initializer_list<AuthFailure> reasons) {
+inline void expect_failure2(HostBench& bench, Check& check, std::function<void(Bytes&)> alter, std::initializer_list<AuthFailure> reasons) {
   ControllerSays says(bench, std::move(alter));
   const auto outcome = bench.product().connect({}).wait_for(30_s);
   check.precondition(!says.messages.empty(), "the host fetches the message");
   const auto said = said_by_host(bench);
   const auto report = decoded<AuthFailureReport>(said.back());
   check.that(!outcome || !outcome->ok, "the host does not connect", "it connected");
-  check.require(report.has_value() && report->from_host, "the host answers AUTH_Failure2",
-                fabrics::describe_auth_message(said.back()));
+  check.require(report.has_value() && report->from_host, "the host answers AUTH_Failure2", fabrics::describe_auth_message(said.back()));
   check.equal("RCODE", report->rcode, fabrics::kAuthFailureReason);
   bool holds = false;
   for (const AuthFailure reason : reasons) {

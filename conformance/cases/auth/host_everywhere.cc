@@ -57,8 +57,9 @@ void works_with_each(HostBench& bench, Check& check, bool both_ways) {
     if (!offers(offered, hash, group)) continue;
     OwnTransactions own(bench, hash, group);
     const auto outcome = bench.product().connect({}).wait_for(30_s);
-    check.that(outcome && outcome->ok, "the host connects with " + std::string(name_of(static_cast<AuthHash>(hash))) + " and " +
-                                           std::string(name_of(static_cast<DhGroup>(group))),
+    check.that(outcome && outcome->ok,
+               "the host connects with " + std::string(name_of(static_cast<AuthHash>(hash))) + " and " +
+                   std::string(name_of(static_cast<DhGroup>(group))),
                outcome ? outcome->text : "no outcome");
     for (const auto& [qid, transaction] : own.all()) {
       check.require(transaction.reply.has_value(), "a Reply to each Challenge");
@@ -114,13 +115,11 @@ CONFORMANCE_CASE(host_works_with_every_hash_and_group, "auth.host.reply.every", 
   works_with_each(bench, check, false);
 }
 
-CONFORMANCE_CASE(host_works_both_ways_with_every_hash_and_group, "auth.host.mutual.every", roles::host,
-                 host_with{"dhchap", &mutual_host}) {
+CONFORMANCE_CASE(host_works_both_ways_with_every_hash_and_group, "auth.host.mutual.every", roles::host, host_with{"dhchap", &mutual_host}) {
   works_with_each(bench, check, true);
 }
 
-CONFORMANCE_CASE(host_refuses_each_near_miss_of_a_response, "auth.host.refuses.near-miss", roles::host,
-                 host_with{"dhchap", &mutual_host}) {
+CONFORMANCE_CASE(host_refuses_each_near_miss_of_a_response, "auth.host.refuses.near-miss", roles::host, host_with{"dhchap", &mutual_host}) {
   const AuthNegotiate offered = offer_of(bench, check);
   const std::uint8_t group = offers(offered, 1, 0) ? 0 : 1;
   check.precondition(offers(offered, 1, group), "the host offers SHA-256");
@@ -154,14 +153,13 @@ CONFORMANCE_CASE(host_authenticates_every_io_queue, "auth.host.demand.every-io-q
   check.precondition(outcome && outcome->ok, "the host connects");
   for (std::uint16_t qid = 1; qid <= kQueues; ++qid) {
     if (bench.commands(qid).empty()) continue;  // it is content with fewer
-    const bool replied = std::any_of(own.all().begin(), own.all().end(),
-                                     [&](const auto& one) { return one.first == qid && one.second.reply; });
+    const bool replied =
+        std::any_of(own.all().begin(), own.all().end(), [&](const auto& one) { return one.first == qid && one.second.reply; });
     check.that(replied, "a transaction on I/O queue " + std::to_string(qid), "there was none");
     const auto commands = bench.commands(qid);
     for (std::size_t i = 1; i < std::min<std::size_t>(commands.size(), 5); ++i) {
       check.that(commands[i]->fctype() == kSend || commands[i]->fctype() == kReceive,
-                 "nothing else before its end on I/O queue " + std::to_string(qid),
-                 "opcode " + words(commands[i]->opcode()));
+                 "nothing else before its end on I/O queue " + std::to_string(qid), "opcode " + words(commands[i]->opcode()));
     }
   }
   for (const auto& [qid, transaction] : own.all()) {
@@ -221,9 +219,24 @@ CONFORMANCE_CASE(host_compares_all_of_a_challenge, "auth.host.refuses.near-chall
   static constexpr Change kChanges[] = {
       {"T_ID, by its high byte", [](AuthChallenge& c) { c.t_id ^= 0x8000; }},
       {"T_ID, by its low byte", [](AuthChallenge& c) { c.t_id ^= 0x0040; }},
-      {"HL of SHA-384 with SHA-256", [](AuthChallenge& c) { c.hash = 1; c.hl = 48; c.challenge.resize(48, 0x42); }},
-      {"HL of SHA-512 with SHA-256", [](AuthChallenge& c) { c.hash = 1; c.hl = 64; c.challenge.resize(64, 0x42); }},
-      {"HL of SHA-256 with SHA-384", [](AuthChallenge& c) { c.hash = 2; c.hl = 32; c.challenge.resize(32, 0x42); }},
+      {"HL of SHA-384 with SHA-256",
+       [](AuthChallenge& c) {
+         c.hash = 1;
+         c.hl = 48;
+         c.challenge.resize(48, 0x42);
+       }},
+      {"HL of SHA-512 with SHA-256",
+       [](AuthChallenge& c) {
+         c.hash = 1;
+         c.hl = 64;
+         c.challenge.resize(64, 0x42);
+       }},
+      {"HL of SHA-256 with SHA-384",
+       [](AuthChallenge& c) {
+         c.hash = 2;
+         c.hl = 32;
+         c.challenge.resize(32, 0x42);
+       }},
       {"a reserved hash", [](AuthChallenge& c) { c.hash = 0x44; }},
       {"a DH value of 0 of four bytes", [](AuthChallenge& c) { c.dh_value.assign(4, 0); }},
       {"a DH value of 1 of four bytes", [](AuthChallenge& c) { c.dh_value = small_number(4, 1); }},

@@ -87,13 +87,13 @@ CONFORMANCE_CASE(auth_refuses_each_near_miss, "auth.controller.reply.near-miss",
   expect_refused(exchange, check, "the role of a controller");
 }
 
-CONFORMANCE_CASE(auth_compares_every_byte_of_a_response, "auth.controller.reply.every-byte", roles::controller,
-                 authenticates{&demanding}, reaches{"subsystem.auth.failed"}) {
+CONFORMANCE_CASE(auth_compares_every_byte_of_a_response, "auth.controller.reply.every-byte", roles::controller, authenticates{&demanding},
+                 reaches{"subsystem.auth.failed"}) {
   unsigned tried = 0;
   for (const AuthHash hash : auth::all_hashes()) {
     const std::size_t length = reference::hash_bytes(static_cast<std::uint8_t>(hash));
-    for (const std::size_t byte : {std::size_t{0}, std::size_t{8}, std::size_t{16}, std::size_t{20}, length - 32, length - 16,
-                                   length - 1}) {
+    for (const std::size_t byte :
+         {std::size_t{0}, std::size_t{8}, std::size_t{16}, std::size_t{20}, length - 32, length - 16, length - 1}) {
       Exchange exchange(bench, check, connected_queue(bench));
       if (!takes(begin(exchange, hash), check)) break;
       exchange.make_reply();
@@ -156,8 +156,8 @@ CONFORMANCE_CASE(auth_takes_dh_values_with_leading_zeros, "auth.controller.reply
     exchange.get_challenge();
     exchange.make_reply();
     const std::uint8_t group = exchange.challenge.group;
-    exchange.set_exponent(reference::exponent_with_leading_zero(group, of_shared ? exchange.challenge.dh_value : Bytes{},
-                                                                bench.nonces().exponent()));
+    exchange.set_exponent(
+        reference::exponent_with_leading_zero(group, of_shared ? exchange.challenge.dh_value : Bytes{}, bench.nonces().exponent()));
     exchange.sign();
     exchange.say(encoded(exchange.reply));
     const Bytes bytes = exchange.ask();

@@ -48,16 +48,22 @@ inline std::optional<AuthChallenge> decoded(ByteView bytes) {
   if (!is_message(bytes, 0x01, 0x01, kMessageHead)) return std::nullopt;
   const std::size_t hl = bytes[6], dhvlen = two_bytes(bytes, 10);
   if (bytes.size() < kMessageHead + hl + dhvlen) return std::nullopt;
-  return AuthChallenge{static_cast<std::uint16_t>(two_bytes(bytes, 4)), bytes[6], bytes[8], bytes[9], four_bytes(bytes, 12),
-                       part(bytes, kMessageHead, hl), part(bytes, kMessageHead + hl, dhvlen)};
+  return AuthChallenge{
+      static_cast<std::uint16_t>(two_bytes(bytes, 4)), bytes[6], bytes[8], bytes[9], four_bytes(bytes, 12), part(bytes, kMessageHead, hl),
+      part(bytes, kMessageHead + hl, dhvlen)};
 }
 template <>
 inline std::optional<AuthReply> decoded(ByteView bytes) {
   if (!is_message(bytes, 0x01, 0x02, kMessageHead)) return std::nullopt;
   const std::size_t hl = bytes[6], dhvlen = two_bytes(bytes, 10);
   if (bytes.size() < kMessageHead + 2 * hl + dhvlen) return std::nullopt;
-  return AuthReply{static_cast<std::uint16_t>(two_bytes(bytes, 4)), bytes[6], bytes[8], four_bytes(bytes, 12),
-                   part(bytes, kMessageHead, hl), part(bytes, kMessageHead + hl, hl), part(bytes, kMessageHead + 2 * hl, dhvlen)};
+  return AuthReply{static_cast<std::uint16_t>(two_bytes(bytes, 4)),
+                   bytes[6],
+                   bytes[8],
+                   four_bytes(bytes, 12),
+                   part(bytes, kMessageHead, hl),
+                   part(bytes, kMessageHead + hl, hl),
+                   part(bytes, kMessageHead + 2 * hl, dhvlen)};
 }
 template <>
 inline std::optional<AuthSuccess1> decoded(ByteView bytes) {

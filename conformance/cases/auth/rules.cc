@@ -5,8 +5,8 @@ namespace fb::conformance {
 
 using namespace auth_cases;
 
-CONFORMANCE_CASE(auth_refuses_success2_of_another_transaction, "auth.controller.mutual.success2-t-id",
-                 roles::controller, authenticates{&demanding}, needs{&mutual}, reaches{"subsystem.auth.failed"}) {
+CONFORMANCE_CASE(auth_refuses_success2_of_another_transaction, "auth.controller.mutual.success2-t-id", roles::controller,
+                 authenticates{&demanding}, needs{&mutual}, reaches{"subsystem.auth.failed"}) {
   Exchange exchange(bench, check, connected_queue(bench));
   exchange.get_challenge();
   exchange.make_reply(true);

@@ -139,8 +139,8 @@ constexpr NearMiss kNearDigests[] = {
 
 }  // namespace
 
-CONFORMANCE_CASE(tls_keys_follow_their_formulas, "auth.tls.identity.formula", roles::controller,
-                 over_tls{&with_keys<kTransformed>}, over_tcp) {
+CONFORMANCE_CASE(tls_keys_follow_their_formulas, "auth.tls.identity.formula", roles::controller, over_tls{&with_keys<kTransformed>},
+                 over_tcp) {
   knows_each<kTransformed>(bench, check);
 }
 
@@ -149,8 +149,8 @@ CONFORMANCE_CASE(tls_keys_without_transform_are_retained_ones, "auth.tls.identit
   knows_each<kPlain>(bench, check);
 }
 
-CONFORMANCE_CASE(tls_refuses_each_near_identity, "auth.tls.identity.near-miss", roles::controller,
-                 over_tls{&with_keys<kTransformed>}, over_tcp) {
+CONFORMANCE_CASE(tls_refuses_each_near_identity, "auth.tls.identity.near-miss", roles::controller, over_tls{&with_keys<kTransformed>},
+                 over_tcp) {
   for (const std::string& text : key_texts<kTransformed>(bench)) {
     for (const int version : {0, 1}) {
       const reference::TlsKey good = key_from(text, version, kBenchHostNqn, bench.nqn());
@@ -166,8 +166,8 @@ CONFORMANCE_CASE(tls_refuses_each_near_identity, "auth.tls.identity.near-miss", 
   }
 }
 
-CONFORMANCE_CASE(tls_compares_every_byte_of_a_binder, "auth.tls.binder.every-byte", roles::controller,
-                 over_tls{&with_keys<kTransformed>}, over_tcp) {
+CONFORMANCE_CASE(tls_compares_every_byte_of_a_binder, "auth.tls.binder.every-byte", roles::controller, over_tls{&with_keys<kTransformed>},
+                 over_tcp) {
   for (const std::string& text : key_texts<kTransformed>(bench)) {
     const auth::TlsPsk psk = as_psk(key_from(text, 1, kBenchHostNqn, bench.nqn()));
     for (const std::size_t from_end : {std::size_t{1}, psk.key.size() / 2, psk.key.size()}) {

@@ -43,35 +43,30 @@ CONFORMANCE_CASE(a_req_is_complete, "cm.active.req-fields", roles::requester) {
   const auto source = ip.get(cm::ip_header::source);
   const auto destination = ip.get(cm::ip_header::destination);
   check.bytes("source in the IP header", source, cm::ip_header_form(bench.address()));
-  check.bytes("destination in the IP header", destination,
-              cm::ip_header_form(bench.peer_address()));
+  check.bytes("destination in the IP header", destination, cm::ip_header_form(bench.peer_address()));
 }
 
-CONFORMANCE_CASE(every_rep_is_confirmed, "cm.active.rtu", roles::requester,
-                 reaches{"cm.rep.repeated"}) {
+CONFORMANCE_CASE(every_rep_is_confirmed, "cm.active.rtu", roles::requester, reaches{"cm.rep.repeated"}) {
   product_connects(bench);
   const cm::Mad req = req_of(bench, check);
   const RawRoce::RawReply reply = {.responder_resources = 16};
   const RawConnectionFacts facts = bench.peer().accept(req, reply);
   for (int time = 0; time < 2; ++time) {
-    const auto rtu = mad_of(bench, check, Attribute::rtu,
-                            time == 0 ? "answer to the REP" : "answer to the repeated REP");
+    const auto rtu = mad_of(bench, check, Attribute::rtu, time == 0 ? "answer to the REP" : "answer to the repeated REP");
     if (!rtu) return;
     const auto said = seen_as<cm::Rtu>(*rtu);
     check.equal("local comm ID of the RTU", said.get(cm::rtu::local_comm_id), facts.remote_comm_id);
-    check.equal("remote comm ID of the RTU", said.get(cm::rtu::remote_comm_id),
-                facts.local_comm_id);
+    check.equal("remote comm ID of the RTU", said.get(cm::rtu::remote_comm_id), facts.local_comm_id);
     if (time == 0) bench.peer().send_mad(bench.peer().make_rep(facts, reply));
   }
 }
 
-CONFORMANCE_CASE(an_unanswered_req_is_repeated_and_given_up, "cm.active.req-repeated",
-                 roles::requester, lasts(Duration::s(80)), reaches{"cm.resend", "cm.give_up"}) {
+CONFORMANCE_CASE(an_unanswered_req_is_repeated_and_given_up, "cm.active.req-repeated", roles::requester, lasts(Duration::s(80)),
+                 reaches{"cm.resend", "cm.give_up"}) {
   VerbsQueue& queue = product_connects(bench);
   const cm::Mad first = req_of(bench, check);
   const unsigned retries = seen_as<cm::Req>(first).get(cm::req::max_cm_retries);
-  check.that(queue.wait_event(ConnectionEvent::unreachable, Duration::s(1200)),
-             "the attempt is given up", "it was not");
+  check.that(queue.wait_event(ConnectionEvent::unreachable, Duration::s(1200)), "the attempt is given up", "it was not");
   unsigned repeated = 0;
   while (auto mad = bench.peer().wait_mad(Duration::ms(1))) {
     if (attribute_of(*mad) != Attribute::req) continue;
@@ -81,8 +76,7 @@ CONFORMANCE_CASE(an_unanswered_req_is_repeated_and_given_up, "cm.active.req-repe
   check.equal("repetitions of the REQ", repeated, retries);
 }
 
-CONFORMANCE_CASE(an_mra_extends_the_wait, "cm.active.mra", roles::requester, lasts(Duration::s(33)),
-                 reaches{"cm.mra.received"}) {
+CONFORMANCE_CASE(an_mra_extends_the_wait, "cm.active.mra", roles::requester, lasts(Duration::s(33)), reaches{"cm.mra.received"}) {
   VerbsQueue& queue = product_connects(bench);
   const cm::Mad req = req_of(bench, check);
   constexpr std::uint8_t kServiceTimeout = 23;  // 2^(23-8) ms, far more than a REQ waits
@@ -96,8 +90,7 @@ CONFORMANCE_CASE(an_mra_extends_the_wait, "cm.active.mra", roles::requester, las
   const auto early = bench.peer().mad_within(Duration::ms(std::int64_t{1} << (kServiceTimeout - 8)) - bench.jitter());
   expect(check, !early, "the time that the MRA asks for", "silence", words_of_mad(early));
   bench.peer().accept(req, {.responder_resources = 16});
-  check.that(queue.wait_event(ConnectionEvent::established, kAnswerTime),
-             "the late REP establishes the connection", "it did not");
+  check.that(queue.wait_event(ConnectionEvent::established, kAnswerTime), "the late REP establishes the connection", "it did not");
 }
 
 }  // namespace fb::conformance

@@ -10,8 +10,7 @@ constexpr std::string_view kNoCounts = "the interface does not let its program c
 
 }  // namespace
 
-CONFORMANCE_CASE(a_req_carries_the_counts_of_its_program, "cm.active.req-counts", roles::requester,
-                 beyond_interfaces(kNoCounts)) {
+CONFORMANCE_CASE(a_req_carries_the_counts_of_its_program, "cm.active.req-counts", roles::requester, beyond_interfaces(kNoCounts)) {
   rdma::ConnectionParameters parameters;
   parameters.responder_resources = 3;
   parameters.initiator_depth = 5;
@@ -27,8 +26,7 @@ CONFORMANCE_CASE(a_req_carries_the_counts_of_its_program, "cm.active.req-counts"
   check.equal("RNR retry count", +said.get(cm::req::rnr_retry_count), 2);
 }
 
-CONFORMANCE_CASE(a_rep_carries_the_counts_of_its_program, "cm.rep.counts", roles::responder,
-                 beyond_interfaces(kNoCounts)) {
+CONFORMANCE_CASE(a_rep_carries_the_counts_of_its_program, "cm.rep.counts", roles::responder, beyond_interfaces(kNoCounts)) {
   const auto c = bench.connect_to_product({.responder_resources = 3, .initiator_depth = 5, .rnr_retry_count = 2});
   const auto said = seen_as<cm::Rep>(c.facts.reply);
   check.equal("responder resources", +said.get(cm::rep::responder_resources), 3);
@@ -39,8 +37,7 @@ CONFORMANCE_CASE(the_rep_says_how_often_to_retry, "cm.active.rnr-of-rep", roles:
                  beyond_interfaces("the interface has one status for all timeouts")) {
   for (const std::uint8_t retries : {std::uint8_t{1}, std::uint8_t{0}, std::uint8_t{3}, std::uint8_t{6}}) {
     bench.step("a REP with another RNR retry count");
-    const auto c = bench.connect_from_product(RdmaBench::good_parameters(),
-                                              {.responder_resources = 16, .rnr_retry_count = retries});
+    const auto c = bench.connect_from_product(RdmaBench::good_parameters(), {.responder_resources = 16, .rnr_retry_count = retries});
     bench.peer().inbox().clear();
     auto& memory = bench.product().memory(16);
     rdma::SendRequest request;

@@ -6,9 +6,7 @@ namespace {
 
 using cm::Attribute;
 
-bool ended(const RcConnection& c) {
-  return c.queue->wait_event(ConnectionEvent::disconnected, kAnswerTime);
-}
+bool ended(const RcConnection& c) { return c.queue->wait_event(ConnectionEvent::disconnected, kAnswerTime); }
 
 /// A DREQ that is none of this connection's may be answered, but the connection goes on.
 void not_obeyed(RdmaBench& bench, Check& check, const RcConnection& c) {
@@ -26,33 +24,27 @@ CONFORMANCE_CASE(a_dreq_is_answered, "cm.dreq.answered", roles::responder) {
   const auto drep = mad_of(bench, check, Attribute::drep, "answer to the DREQ");
   if (!drep) return;
   const auto said = seen_as<cm::Drep>(*drep);
-  check.equal("local comm ID of the DREP", said.get(cm::drep::local_comm_id),
-              c.facts.remote_comm_id);
-  check.equal("remote comm ID of the DREP", said.get(cm::drep::remote_comm_id),
-              c.facts.local_comm_id);
+  check.equal("local comm ID of the DREP", said.get(cm::drep::local_comm_id), c.facts.remote_comm_id);
+  check.equal("remote comm ID of the DREP", said.get(cm::drep::remote_comm_id), c.facts.local_comm_id);
   check.equal("transaction of the DREP", tid_of(*drep), tid_of(dreq));
   check.that(ended(c), "the program on the product is told", "it was not");
 }
 
-CONFORMANCE_CASE(a_dreq_for_an_unknown_connection_ends_nothing, "cm.dreq.unknown", roles::responder,
-                 reaches{"cm.dreq.unknown"}) {
+CONFORMANCE_CASE(a_dreq_for_an_unknown_connection_ends_nothing, "cm.dreq.unknown", roles::responder, reaches{"cm.dreq.unknown"}) {
   const auto c = bench.connect_to_product();
   // Neither ID is known; the product's own ID is right, and ours is not.
   for (const std::uint32_t flip : {0x01010101u, 0u}) {
     cm::Mad dreq = make_dreq(bench, c.facts);
-    dreq.message<cm::Dreq>()
-        .set(cm::dreq::local_comm_id, 0x33333333)
-        .set(cm::dreq::remote_comm_id, c.facts.remote_comm_id ^ flip);
+    dreq.message<cm::Dreq>().set(cm::dreq::local_comm_id, 0x33333333).set(cm::dreq::remote_comm_id, c.facts.remote_comm_id ^ flip);
     bench.peer().send_mad(dreq);
     const auto answer = bench.peer().wait_mad(kAnswerTime);
-    expect(check, !answer || attribute_of(*answer) == Attribute::drep,
-           "answer to a DREQ for an unknown connection", "DREP or silence", words_of_mad(answer));
+    expect(check, !answer || attribute_of(*answer) == Attribute::drep, "answer to a DREQ for an unknown connection", "DREP or silence",
+           words_of_mad(answer));
   }
   not_obeyed(bench, check, c);
 }
 
-CONFORMANCE_CASE(a_dreq_with_a_wrong_queue_pair_ends_nothing, "cm.dreq.wrong-qpn", roles::responder,
-                 reaches{"cm.dreq.wrong_qpn"}) {
+CONFORMANCE_CASE(a_dreq_with_a_wrong_queue_pair_ends_nothing, "cm.dreq.wrong-qpn", roles::responder, reaches{"cm.dreq.wrong_qpn"}) {
   const auto c = bench.connect_to_product();
   cm::Mad dreq = make_dreq(bench, c.facts);
   dreq.message<cm::Dreq>().set(cm::dreq::remote_qpn, c.facts.remote_qpn ^ 1);

@@ -5,12 +5,8 @@
 
 namespace fb::conformance {
 
-inline cm::Attribute attribute_of(const cm::Mad& mad) {
-  return View<cm::MadHeader>{mad.bytes()}.get(cm::mad::attribute);
-}
-inline std::uint64_t tid_of(const cm::Mad& mad) {
-  return View<cm::MadHeader>{mad.bytes()}.get(cm::mad::tid);
-}
+inline cm::Attribute attribute_of(const cm::Mad& mad) { return View<cm::MadHeader>{mad.bytes()}.get(cm::mad::attribute); }
+inline std::uint64_t tid_of(const cm::Mad& mad) { return View<cm::MadHeader>{mad.bytes()}.get(cm::mad::tid); }
 template <class L>
 View<L> seen_as(const cm::Mad& mad) {
   return cm::message_of<L>(mad.bytes());
@@ -25,8 +21,8 @@ inline std::string words_of_mad(const std::optional<cm::Mad>& mad) {
 }
 
 /// The next MAD, which must be of this attribute.
-inline std::optional<cm::Mad> mad_of(RdmaBench& bench, Check& check, cm::Attribute attribute,
-                                     std::string_view what, Duration limit = kAnswerTime) {
+inline std::optional<cm::Mad> mad_of(RdmaBench& bench, Check& check, cm::Attribute attribute, std::string_view what,
+                                     Duration limit = kAnswerTime) {
   std::optional<cm::Mad> mad = bench.peer().wait_mad(limit);
   // A program that takes its time may say so first, once a message.
   if (mad && attribute != cm::Attribute::mra && attribute_of(*mad) == cm::Attribute::mra) mad = bench.peer().wait_mad(limit);
@@ -42,15 +38,14 @@ inline bool no_mad(RdmaBench& bench, Check& check, std::string_view what) {
 }
 
 /// `req` is answered with a REJ of one of these reasons, and nobody was asked to accept it.
-inline void rejected_with(RdmaBench& bench, Check& check, const cm::Mad& req,
-                          std::initializer_list<std::uint16_t> reasons, std::string_view what) {
+inline void rejected_with(RdmaBench& bench, Check& check, const cm::Mad& req, std::initializer_list<std::uint16_t> reasons,
+                          std::string_view what) {
   bench.peer().send_mad(req);
   const auto rej = mad_of(bench, check, cm::Attribute::rej, what);
   if (!rej) return;
   const auto said = seen_as<cm::Rej>(*rej);
   check.equal(what, said.get(cm::rej::reason), OneOf<std::uint16_t>{reasons});
-  check.equal("comm ID in the REJ", said.get(cm::rej::remote_comm_id),
-              seen_as<cm::Req>(req).get(cm::req::local_comm_id));
+  check.equal("comm ID in the REJ", said.get(cm::rej::remote_comm_id), seen_as<cm::Req>(req).get(cm::req::local_comm_id));
   check.equal("transaction of the REJ", tid_of(*rej), tid_of(req));
 }
 

@@ -15,8 +15,7 @@ constexpr std::string_view kNoChoice = "the interface chooses what its program d
 cm::Mad good_req(RdmaBench& bench, const RawRequest& request = {.mtu_code = 1}) { return bench.peer().make_req(request); }
 
 void nobody_asked(RdmaBench& bench, Check& check, std::string_view what) {
-  check.equal(std::string("connections that the listener was asked for after ") + std::string(what),
-              bench.product().requests_seen(), 0);
+  check.equal(std::string("connections that the listener was asked for after ") + std::string(what), bench.product().requests_seen(), 0);
 }
 
 /// Each of the MADs, all at once, has no answer of this kind.
@@ -131,8 +130,8 @@ CONFORMANCE_CASE(each_byte_that_names_the_service_counts, "cm.req.every-name", r
     req.message<cm::Req>().set(cm::req::primary_remote_gid, gid);
     bench.peer().send_mad(req);
     const auto rej = bench.peer().wait_mad(kAnswerTime);
-    expect(check, !rej || attribute_of(*rej) == Attribute::rej,
-           "answer to a REQ for a GID that differs in byte " + std::to_string(at), "REJ or silence", words_of_mad(rej));
+    expect(check, !rej || attribute_of(*rej) == Attribute::rej, "answer to a REQ for a GID that differs in byte " + std::to_string(at),
+           "REJ or silence", words_of_mad(rej));
   }
   for (const cm::Transport transport : {cm::Transport::uc, cm::Transport::rd, cm::Transport::extended}) {
     cm::Mad req = good_req(bench);
@@ -188,13 +187,11 @@ CONFORMANCE_CASE(what_a_req_says_is_kept, "cm.req.every-value", roles::responder
     const auto c = bench.connect_to_product({.private_data = pattern(cm::kRepConsumerBytes)}, request);
     bench.peer().inbox().clear();
     const auto rep = seen_as<cm::Rep>(c.facts.reply);
-    check.between("READs that the product serves", unsigned{rep.get(cm::rep::responder_resources)}, 0u,
-                  unsigned{row.initiator_depth});
+    check.between("READs that the product serves", unsigned{rep.get(cm::rep::responder_resources)}, 0u, unsigned{row.initiator_depth});
     check.between("READs that the product has in flight", unsigned{rep.get(cm::rep::initiator_depth)}, 0u,
                   unsigned{row.responder_resources});
     if (bench.embedded()) {
-      check.equal("READs that the product serves", rep.get(cm::rep::responder_resources),
-                  std::min<std::uint8_t>(16, row.initiator_depth));
+      check.equal("READs that the product serves", rep.get(cm::rep::responder_resources), std::min<std::uint8_t>(16, row.initiator_depth));
       check.equal("READs that the product has in flight", rep.get(cm::rep::initiator_depth),
                   std::min<std::uint8_t>(16, row.responder_resources));
     }
@@ -261,13 +258,12 @@ CONFORMANCE_CASE(messages_of_other_connections_change_nothing, "cm.ids.every-bit
   for (const cm::Mad& mad : with_other_ids(rej_of(facts, cm::About::rep, reason::consumer_defined))) bench.peer().send_mad(mad);
   for (const cm::Mad& mad : with_other_ids(make_dreq(bench, facts))) bench.peer().send_mad(mad);
   for (const cm::Mad& mad : with_other_ids(make_drep(make_dreq(bench, facts)))) bench.peer().send_mad(mad);
-  check.that(!queue->wait_event(ConnectionEvent::established, Duration::ms(20)),
-             "an RTU with another comm ID establishes nothing", "it does");
+  check.that(!queue->wait_event(ConnectionEvent::established, Duration::ms(20)), "an RTU with another comm ID establishes nothing",
+             "it does");
   check.that(!queue->happened(ConnectionEvent::rejected) && !queue->happened(ConnectionEvent::disconnected),
              "a REJ or DREQ with another comm ID ends nothing", "it does");
   bench.peer().send_mad(rtu_of(facts));
-  check.that(queue->wait_event(ConnectionEvent::established, kAnswerTime), "the right RTU establishes the connection",
-             "it does not");
+  check.that(queue->wait_event(ConnectionEvent::established, kAnswerTime), "the right RTU establishes the connection", "it does not");
   bench.step("the same on the established connection");
   for (const cm::Mad& mad : with_other_ids(rej_of(facts, cm::About::rep, reason::consumer_defined))) bench.peer().send_mad(mad);
   for (const cm::Mad& mad : with_other_ids(make_dreq(bench, facts))) bench.peer().send_mad(mad);
@@ -286,22 +282,19 @@ CONFORMANCE_CASE(messages_of_other_connections_change_nothing, "cm.ids.every-bit
   serves_send(bench, check, c, 0, 0, "a SEND afterwards");
   bench.peer().send_mad(make_dreq(bench, facts));
   if (!mad_of(bench, check, Attribute::drep, "answer to the right DREQ")) return;
-  check.that(queue->wait_event(ConnectionEvent::disconnected, kAnswerTime), "the right DREQ ends the connection",
-             "it does not");
+  check.that(queue->wait_event(ConnectionEvent::disconnected, kAnswerTime), "the right DREQ ends the connection", "it does not");
 }
 
-CONFORMANCE_CASE(a_drep_of_another_connection_answers_nothing, "cm.drep.ids", roles::responder, lasts(Duration::s(30)),
-                 sends_malformed, beyond_interfaces(kNoChoice)) {
+CONFORMANCE_CASE(a_drep_of_another_connection_answers_nothing, "cm.drep.ids", roles::responder, lasts(Duration::s(30)), sends_malformed,
+                 beyond_interfaces(kNoChoice)) {
   const auto c = bench.connect_to_product({}, {.port = kPlainPort, .cm_timeout = 14});
   c.queue->qp().disconnect();
   const auto dreq = mad_of(bench, check, Attribute::dreq, "what the product says when its program disconnects");
   if (!dreq) return;
   for (const cm::Mad& mad : with_other_ids(make_drep(*dreq))) bench.peer().send_mad(mad);
-  check.that(!c.queue->wait_event(ConnectionEvent::disconnected, Duration::ms(5)), "a DREP with another comm ID ends nothing",
-             "it does");
+  check.that(!c.queue->wait_event(ConnectionEvent::disconnected, Duration::ms(5)), "a DREP with another comm ID ends nothing", "it does");
   bench.peer().send_mad(make_drep(*dreq));
-  check.that(c.queue->wait_event(ConnectionEvent::disconnected, kAnswerTime), "the right DREP ends the connection",
-             "it does not");
+  check.that(c.queue->wait_event(ConnectionEvent::disconnected, kAnswerTime), "the right DREP ends the connection", "it does not");
 }
 
 CONFORMANCE_CASE(a_rep_is_repeated_as_the_req_says, "cm.rep.every-timeout", roles::responder, lasts(Duration::s(60))) {
@@ -319,8 +312,8 @@ CONFORMANCE_CASE(a_rep_is_repeated_as_the_req_says, "cm.rep.every-timeout", role
       while ((mad = bench.peer().wait_mad(Duration::s(2))) && attribute_of(*mad) == Attribute::rep) {
         if (first) {
           check.bytes("the repeated REP", mad->bytes(), first->bytes());
-          check.between("time until the REP comes again " + what, bench.world().now() - last,
-                        cm_time(code) * 9 / 10 - bench.jitter(), cm_time(code) * 4 + Duration::ms(100));
+          check.between("time until the REP comes again " + what, bench.world().now() - last, cm_time(code) * 9 / 10 - bench.jitter(),
+                        cm_time(code) * 4 + Duration::ms(100));
         } else {
           first = mad;
         }
@@ -331,10 +324,8 @@ CONFORMANCE_CASE(a_rep_is_repeated_as_the_req_says, "cm.rep.every-timeout", role
       if (!expect(check, mad && attribute_of(*mad) == Attribute::rej, "after the REPs", "REJ 4", words_of_mad(mad))) return;
       const auto rej = seen_as<cm::Rej>(*mad);
       check.equal("reason", rej.get(cm::rej::reason), reason::timeout);
-      check.equal("remote comm ID of the REJ", rej.get(cm::rej::remote_comm_id),
-                  seen_as<cm::Req>(req).get(cm::req::local_comm_id));
-      check.equal("local comm ID of the REJ", rej.get(cm::rej::local_comm_id),
-                  seen_as<cm::Rep>(*first).get(cm::rep::local_comm_id));
+      check.equal("remote comm ID of the REJ", rej.get(cm::rej::remote_comm_id), seen_as<cm::Req>(req).get(cm::req::local_comm_id));
+      check.equal("local comm ID of the REJ", rej.get(cm::rej::local_comm_id), seen_as<cm::Rep>(*first).get(cm::rep::local_comm_id));
     }
   }
 }
@@ -357,14 +348,12 @@ CONFORMANCE_CASE(an_mra_delays_the_rep_as_it_says, "cm.mra.every-timeout", roles
     bench.peer().send_mad(mra_of(facts, cm::About::rep, code));
     const Instant from = bench.world().now();
     const auto later = bench.peer().wait_mad(Attribute::rep, Duration::s(60));
-    if (!expect(check, later.has_value(), "after an MRA with service timeout " + std::to_string(code), "the REP again",
-                "silence"))
-      return;
+    if (!expect(check, later.has_value(), "after an MRA with service timeout " + std::to_string(code), "the REP again", "silence")) return;
     check.between("time until the REP comes again, with service timeout " + std::to_string(code), bench.world().now() - from,
                   cm_time(code) * 9 / 10 - bench.jitter(), cm_time(code) * 2 + Duration::s(10));
     bench.peer().send_mad(rtu_of(facts));
-    check.that(bench.product().accepted()->wait_event(ConnectionEvent::established, kAnswerTime),
-               "the RTU establishes the connection", "it does not");
+    check.that(bench.product().accepted()->wait_event(ConnectionEvent::established, kAnswerTime), "the RTU establishes the connection",
+               "it does not");
   }
 }
 
@@ -384,16 +373,14 @@ CONFORMANCE_CASE(each_reason_of_a_rej_is_reported, "cm.active.every-reason", rol
                       "it does not"))
         return;
       check.equal("the reason " + what, queue.reject_reason(), why);
-      check.bytes("the private data " + what, ByteView(queue.private_data()).first(std::min(size, queue.private_data().size())),
-                  said);
+      check.bytes("the private data " + what, ByteView(queue.private_data()).first(std::min(size, queue.private_data().size())), said);
       const auto more = bench.peer().wait_mad(Duration::ms(5));
       expect(check, !more, what, "silence", words_of_mad(more));
     }
   }
 }
 
-CONFORMANCE_CASE(what_a_rep_says_is_kept, "cm.active.every-value", roles::requester, sends_malformed,
-                 furnished(&on_a_near_network)) {
+CONFORMANCE_CASE(what_a_rep_says_is_kept, "cm.active.every-value", roles::requester, sends_malformed, furnished(&on_a_near_network)) {
   struct Row {
     std::uint32_t psn;
     std::uint8_t responder_resources, initiator_depth;
@@ -407,12 +394,9 @@ CONFORMANCE_CASE(what_a_rep_says_is_kept, "cm.active.every-value", roles::reques
     bench.peer().inbox().clear();
     VerbsQueue& queue = product_asks(bench, parameters);
     const cm::Mad req = req_of(bench, check);
-    const RawRoce::RawReply reply = {.private_data = theirs,
-                                     .psn = row.psn,
-                                     .responder_resources = row.responder_resources,
-                                     .initiator_depth = row.initiator_depth};
-    check.bytes("private data of the REQ",
-                ByteView(seen_as<cm::Req>(req).get(cm::req::private_data)).subspan(cm::IpHeader::size), ours);
+    const RawRoce::RawReply reply = {
+        .private_data = theirs, .psn = row.psn, .responder_resources = row.responder_resources, .initiator_depth = row.initiator_depth};
+    check.bytes("private data of the REQ", ByteView(seen_as<cm::Req>(req).get(cm::req::private_data)).subspan(cm::IpHeader::size), ours);
     RcConnection c;
     c.queue = &queue;
     c.facts = bench.peer().accept(req, reply);
@@ -421,8 +405,7 @@ CONFORMANCE_CASE(what_a_rep_says_is_kept, "cm.active.every-value", roles::reques
     check.equal("local comm ID of the RTU", seen_as<cm::Rtu>(*rtu).get(cm::rtu::local_comm_id), c.facts.remote_comm_id);
     check.equal("remote comm ID of the RTU", seen_as<cm::Rtu>(*rtu).get(cm::rtu::remote_comm_id), c.facts.local_comm_id);
     check.equal("transaction of the RTU", tid_of(*rtu), c.facts.tid);
-    if (!check.that(queue.wait_event(ConnectionEvent::established, kAnswerTime), "the connection is established", "it is not"))
-      return;
+    if (!check.that(queue.wait_event(ConnectionEvent::established, kAnswerTime), "the connection is established", "it is not")) return;
     check.bytes("private data that the program gets",
                 ByteView(queue.private_data()).first(std::min(theirs.size(), queue.private_data().size())), theirs);
     auto& memory = bench.product().memory(64);
@@ -436,8 +419,7 @@ CONFORMANCE_CASE(what_a_rep_says_is_kept, "cm.active.every-value", roles::reques
     }
     unsigned reads = 0;
     while (const auto packet = bench.peer().wait_packet(Duration::ms(5))) {
-      if (!expect(check,
-                  packet->opcode == roce::Opcode::read_request && packet->psn == roce::psn_add(c.facts.receive_psn, reads),
+      if (!expect(check, packet->opcode == roce::Opcode::read_request && packet->psn == roce::psn_add(c.facts.receive_psn, reads),
                   "a READ of the product", "a READ request with the next PSN", packet->describe())) {
         return;
       }
@@ -469,15 +451,13 @@ CONFORMANCE_CASE(a_rep_of_another_req_answers_nothing, "cm.active.rep-every-bit"
   check.that(!queue.happened(ConnectionEvent::established), "none of them establishes anything", "one does");
   bench.peer().send_mad(rep);
   mad_of(bench, check, Attribute::rtu, "answer to the right REP");
-  check.that(queue.wait_event(ConnectionEvent::established, kAnswerTime), "the right REP establishes the connection",
-             "it does not");
+  check.that(queue.wait_event(ConnectionEvent::established, kAnswerTime), "the right REP establishes the connection", "it does not");
   bench.step("the REP again, and that of another connection");
   bench.peer().send_mad(rep);
   mad_of(bench, check, Attribute::rtu, "answer to the repeated REP");
 }
 
-CONFORMANCE_CASE(connection_requests_are_kept_apart, "cm.req.several", roles::responder, sends_malformed,
-                 beyond_interfaces(kNoChoice)) {
+CONFORMANCE_CASE(connection_requests_are_kept_apart, "cm.req.several", roles::responder, sends_malformed, beyond_interfaces(kNoChoice)) {
   constexpr std::size_t kCount = 5;
   bench.product().listen(kNvmePort);
   std::vector<cm::Mad> reqs;
@@ -527,8 +507,7 @@ CONFORMANCE_CASE(refusals_name_what_they_refuse, "cm.services.fields", roles::re
     bench.peer().send_mad(lap);
     const auto answer = bench.peer().wait_mad(kAnswerTime);
     if (!answer && !bench.embedded()) return;
-    if (!expect(check, answer && attribute_of(*answer) == Attribute::apr, "answer to a LAP", "APR", words_of_mad(answer)))
-      return;
+    if (!expect(check, answer && attribute_of(*answer) == Attribute::apr, "answer to a LAP", "APR", words_of_mad(answer))) return;
     const auto apr = seen_as<cm::Apr>(*answer);
     check.equal("remote comm ID of the APR", apr.get(cm::apr::remote_comm_id), c.facts.local_comm_id);
     check.equal("local comm ID of the APR", apr.get(cm::apr::local_comm_id), remote);
@@ -539,10 +518,7 @@ CONFORMANCE_CASE(refusals_name_what_they_refuse, "cm.services.fields", roles::re
   for (const std::uint64_t service : {cm::service_id_of(4999, cm::kUdpPortSpace), std::uint64_t{0x1122334455667788}}) {
     cm::Mad ask(Attribute::sidr_req, std::uint64_t{bench.peer().fresh_id()} << 32);
     const std::uint32_t id = 0x80000000u | bench.peer().fresh_id();
-    ask.message<cm::SidrReq>()
-        .set(cm::sidr_req::request_id, id)
-        .set(cm::sidr_req::pkey, 0xFFFF)
-        .set(cm::sidr_req::service_id, service);
+    ask.message<cm::SidrReq>().set(cm::sidr_req::request_id, id).set(cm::sidr_req::pkey, 0xFFFF).set(cm::sidr_req::service_id, service);
     bench.peer().send_mad(ask);
     const auto answer = mad_of(bench, check, Attribute::sidr_rep, "answer to a SIDR_REQ");
     if (!answer) return;
@@ -572,8 +548,7 @@ CONFORMANCE_CASE(refusals_name_what_they_refuse, "cm.services.fields", roles::re
   bench.peer().send_mad(other);
   const auto refusal = bench.peer().wait_mad(kAnswerTime);
   if (bench.embedded() && expect(check, refusal.has_value(), "answer to a Get of another attribute", "a GetResp", "silence")) {
-    check.equal("its status", View<cm::MadHeader>{refusal->bytes()}.get(cm::mad::status),
-                cm::kStatusMethodAttributeUnsupported);
+    check.equal("its status", View<cm::MadHeader>{refusal->bytes()}.get(cm::mad::status), cm::kStatusMethodAttributeUnsupported);
   }
 }
 

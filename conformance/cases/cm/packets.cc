@@ -73,16 +73,13 @@ CONFORMANCE_CASE(each_field_of_a_management_packet_counts, "cm.mad.packet", role
   mad_of(bench, check, Attribute::rep, "answer to the right packet");
 }
 
-CONFORMANCE_CASE(each_number_of_a_req_has_its_own_use, "cm.req.own-numbers", roles::responder, sends_malformed,
-                 lasts(Duration::s(30)), beyond_interfaces("the interface confirms a connection by its own timers")) {
+CONFORMANCE_CASE(each_number_of_a_req_has_its_own_use, "cm.req.own-numbers", roles::responder, sends_malformed, lasts(Duration::s(30)),
+                 beyond_interfaces("the interface confirms a connection by its own timers")) {
   constexpr std::uint8_t kRepTimeout = 9, kAckTimeout = 12, kRetries = 2, kRnrRetries = 5, kCmRetries = 7;
   bench.product().listen(kNvmePort);
   const auto connected = [&](std::optional<cm::Mad>& rep) {
-    cm::Mad req = bench.peer().make_req({.mtu_code = 1,
-                                         .ack_timeout = kAckTimeout,
-                                         .retry_count = kRetries,
-                                         .rnr_retry_count = kRnrRetries,
-                                         .cm_timeout = kRepTimeout});
+    cm::Mad req = bench.peer().make_req(
+        {.mtu_code = 1, .ack_timeout = kAckTimeout, .retry_count = kRetries, .rnr_retry_count = kRnrRetries, .cm_timeout = kRepTimeout});
     req.message<cm::Req>().set(cm::req::remote_cm_timeout, 20).set(cm::req::max_cm_retries, kCmRetries);
     bench.peer().send_mad(req);
     rep = mad_of(bench, check, Attribute::rep, "answer to the REQ");

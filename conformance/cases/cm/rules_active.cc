@@ -9,8 +9,7 @@ namespace reason = rdma::reject_reason;
 constexpr Duration kHandshake = Duration::s(10);
 constexpr Duration kLong = Duration::s(1200);
 
-VerbsQueue& product_asks(RdmaBench& bench,
-                         const rdma::ConnectionParameters& parameters = RdmaBench::good_parameters()) {
+VerbsQueue& product_asks(RdmaBench& bench, const rdma::ConnectionParameters& parameters = RdmaBench::good_parameters()) {
   return bench.product().connect({bench.peer_address(), kNvmePort}, parameters);
 }
 
@@ -69,8 +68,7 @@ CONFORMANCE_CASE(a_rej_ends_the_attempt, "cm.active.rejected", roles::requester,
   VerbsQueue& queue = product_asks(bench);
   const cm::Mad req = req_of(bench, check);
   bench.peer().send_mad(bench.peer().make_rej(req, reason::consumer_defined, said));
-  check.require(queue.wait_event(ConnectionEvent::rejected, kAnswerTime), "the program hears of the REJ",
-                "it does not");
+  check.require(queue.wait_event(ConnectionEvent::rejected, kAnswerTime), "the program hears of the REJ", "it does not");
   if (bench.bare()) check.equal("reason that it hears", queue.reject_reason(), reason::consumer_defined);
   check.require(queue.private_data().size() >= said.size(), "the program gets the private data", "it gets less");
   check.bytes("private data", ByteView{queue.private_data()}.first(said.size()), said);
@@ -78,15 +76,14 @@ CONFORMANCE_CASE(a_rej_ends_the_attempt, "cm.active.rejected", roles::requester,
   expect(check, !more, "after the REJ", "no further REQ", "the REQ again");
 }
 
-CONFORMANCE_CASE(a_rep_for_nobody_establishes_nothing, "cm.active.rep-ids", roles::requester,
-                 reaches{"cm.rep.unknown"}) {
+CONFORMANCE_CASE(a_rep_for_nobody_establishes_nothing, "cm.active.rep-ids", roles::requester, reaches{"cm.rep.unknown"}) {
   VerbsQueue& queue = product_asks(bench);
   const cm::Mad req = req_of(bench, check);
   cm::Mad other = req;
   other.message<cm::Req>().set(cm::req::local_comm_id, seen_as<cm::Req>(req).get(cm::req::local_comm_id) ^ 0x01010101);
   bench.peer().accept(other, {.responder_resources = 16});
-  expect(check, !queue.wait_event(ConnectionEvent::established, kAnswerTime),
-         "the attempt after a REP that names another REQ", "goes on", "established");
+  expect(check, !queue.wait_event(ConnectionEvent::established, kAnswerTime), "the attempt after a REP that names another REQ", "goes on",
+         "established");
   bench.peer().mads().clear();
   bench.peer().accept(req, {.responder_resources = 16});
   mad_of(bench, check, Attribute::rtu, "answer to the right REP");
@@ -117,15 +114,13 @@ CONFORMANCE_CASE(a_rej_for_a_timeout_names_its_sender, "cm.rej.timeout.guid", ro
   product_asks(bench);
   const cm::Mad req = req_of(bench, check);
   const auto answer = bench.peer().wait_mad(Attribute::rej, kLong);
-  check.precondition(answer && seen_as<cm::Rej>(*answer).get(cm::rej::reason) == reason::timeout,
-                     "the product sends no REJ 4");
+  check.precondition(answer && seen_as<cm::Rej>(*answer).get(cm::rej::reason) == reason::timeout, "the product sends no REJ 4");
   const auto rej = seen_as<cm::Rej>(*answer);
   const auto asked = seen_as<cm::Req>(req);
   check.equal("local comm ID of the REJ", rej.get(cm::rej::local_comm_id), asked.get(cm::req::local_comm_id));
   check.equal("length of the additional information", unsigned{rej.get(cm::rej::info_length)}, 8u);
   const auto info = rej.get(cm::rej::info);
-  check.equal("CA GUID in the additional information", load_be<std::uint64_t>(info.data()),
-              asked.get(cm::req::local_ca_guid));
+  check.equal("CA GUID in the additional information", load_be<std::uint64_t>(info.data()), asked.get(cm::req::local_ca_guid));
 }
 
 }  // namespace fb::conformance

@@ -23,8 +23,7 @@ CONFORMANCE_CASE(a_dreq_names_its_connection, "cm.dreq.sent", roles::requester) 
   check.that(told(c), "the program hears that the connection is over", "it does not");
 }
 
-CONFORMANCE_CASE(an_unanswered_dreq_is_repeated, "cm.dreq.sent.repeated", roles::requester, lasts(Duration::s(120)),
-                 reaches{"cm.resend"}) {
+CONFORMANCE_CASE(an_unanswered_dreq_is_repeated, "cm.dreq.sent.repeated", roles::requester, lasts(Duration::s(120)), reaches{"cm.resend"}) {
   const auto c = bench.connect_to_product({}, {.port = kPlainPort, .cm_timeout = 16});
   c.queue->qp().disconnect();
   const auto first = mad_of(bench, check, Attribute::dreq, "what the product says when its program disconnects");
@@ -82,8 +81,7 @@ CONFORMANCE_CASE(a_dreq_that_crosses_another_is_answered, "cm.dreq.crossing", ro
   check.that(told(c), "the program hears that the connection is over", "it does not");
 }
 
-CONFORMANCE_CASE(a_dreq_for_an_unknown_connection_is_answered, "cm.dreq.unknown-answered", roles::responder,
-                 reaches{"cm.dreq.unknown"}) {
+CONFORMANCE_CASE(a_dreq_for_an_unknown_connection_is_answered, "cm.dreq.unknown-answered", roles::responder, reaches{"cm.dreq.unknown"}) {
   bench.product().listen(kNvmePort);
   cm::Mad dreq(Attribute::dreq, std::uint64_t{bench.peer().fresh_id()} << 32);
   dreq.message<cm::Dreq>()
@@ -115,8 +113,7 @@ CONFORMANCE_CASE(a_late_copy_of_a_req_opens_nothing, "cm.timewait.late-req", rol
   bench.step("a copy of the REQ that was long on its way");
   bench.peer().send_mad(req);
   const auto answer = bench.peer().wait_mad(kAnswerTime);
-  expect(check, !answer || attribute_of(*answer) == Attribute::rej, "answer to the late copy", "REJ or silence",
-         words_of_mad(answer));
+  expect(check, !answer || attribute_of(*answer) == Attribute::rej, "answer to the late copy", "REJ or silence", words_of_mad(answer));
   check.equal("connections that the listener was asked for", bench.product().requests_seen(), 1);
 }
 

@@ -9,9 +9,7 @@ namespace reason = rdma::reject_reason;
 
 const IpAddress kNobody = IpAddress::v4(10, 0, 0, 99);
 
-bool is(const std::optional<cm::Mad>& mad, Attribute attribute) {
-  return mad && attribute_of(*mad) == attribute;
-}
+bool is(const std::optional<cm::Mad>& mad, Attribute attribute) { return mad && attribute_of(*mad) == attribute; }
 
 /// A good REQ to a product that listens for it.
 cm::Mad req_to_listener(RdmaBench& bench, const ListenTerms& terms = {}, RawRequest request = {.mtu_code = 1}) {
@@ -30,12 +28,10 @@ Duration cm_time(unsigned code) { return Duration::ms(std::int64_t{1} << (code -
 
 }  // namespace
 
-CONFORMANCE_CASE(a_listener_serves_its_own_port_space, "cm.req.port-space", roles::responder,
-                 reaches{"cm.rej.sent"}) {
+CONFORMANCE_CASE(a_listener_serves_its_own_port_space, "cm.req.port-space", roles::responder, reaches{"cm.rej.sent"}) {
   cm::Mad req = req_to_listener(bench);
   req.message<cm::Req>().set(cm::req::service_id, cm::service_id_of(kNvmePort, cm::kUdpPortSpace));
-  rejected_with(bench, check, req,
-                {reason::invalid_service_id, reason::invalid_transport_type, reason::unsupported},
+  rejected_with(bench, check, req, {reason::invalid_service_id, reason::invalid_transport_type, reason::unsupported},
                 "answer to a REQ for that port of the UDP port space");
   nobody_asked(bench, check);
 }
@@ -45,8 +41,7 @@ CONFORMANCE_CASE(a_rejected_gid_comes_with_a_good_one, "cm.req.foreign-gid.info"
   req.message<cm::Req>().set(cm::req::primary_remote_gid, kNobody.bytes());
   bench.peer().send_mad(req);
   const auto answer = bench.peer().wait_mad(kAnswerTime);
-  check.precondition(is(answer, Attribute::rej) &&
-                         seen_as<cm::Rej>(*answer).get(cm::rej::reason) == reason::invalid_gid,
+  check.precondition(is(answer, Attribute::rej) && seen_as<cm::Rej>(*answer).get(cm::rej::reason) == reason::invalid_gid,
                      "the product does not reject with reason 12");
   const auto rej = seen_as<cm::Rej>(*answer);
   const auto info = rej.get(cm::rej::info);
@@ -59,8 +54,7 @@ CONFORMANCE_CASE(a_reserved_path_mtu_is_rejected, "cm.req.mtu", roles::responder
   bench.product().listen(kNvmePort);
   for (const std::uint8_t code : {std::uint8_t{0}, std::uint8_t{6}, std::uint8_t{15}}) {
     rejected_with(bench, check, bench.peer().make_req({.mtu_code = code}),
-                  {reason::invalid_mtu, reason::unsupported, reason::consumer_defined},
-                  "answer to a REQ with a reserved path MTU");
+                  {reason::invalid_mtu, reason::unsupported, reason::consumer_defined}, "answer to a REQ with a reserved path MTU");
   }
   nobody_asked(bench, check);
 }
@@ -81,8 +75,7 @@ CONFORMANCE_CASE(a_rejected_path_mtu_comes_with_a_good_one, "cm.req.mtu.info", r
                  arranged("a port whose path MTU is 512", &small_port)) {
   bench.peer().send_mad(req_to_listener(bench, {}, {.mtu_code = 5}));
   const auto answer = bench.peer().wait_mad(kAnswerTime);
-  check.precondition(is(answer, Attribute::rej) &&
-                         seen_as<cm::Rej>(*answer).get(cm::rej::reason) == reason::invalid_mtu,
+  check.precondition(is(answer, Attribute::rej) && seen_as<cm::Rej>(*answer).get(cm::rej::reason) == reason::invalid_mtu,
                      "the product does not reject with reason 26");
   const auto rej = seen_as<cm::Rej>(*answer);
   check.equal("length of the additional information", unsigned{rej.get(cm::rej::info_length)}, 1u);
@@ -122,8 +115,7 @@ CONFORMANCE_CASE(a_rep_goes_to_the_primary_local_gid, "cm.answer.return-path", r
   const auto answer = bench.peer().wait_mad(Duration::ms(1));
   check.precondition(is(answer, Attribute::rep) || is(astray, Attribute::rep),
                      "the product does not accept a REQ that came from another address");
-  expect(check, !is(astray, Attribute::rep), "where the REP goes", "the primary local GID of the REQ",
-         "the source of the packet");
+  expect(check, !is(astray, Attribute::rep), "where the REP goes", "the primary local GID of the REQ", "the source of the packet");
 }
 
 CONFORMANCE_CASE(an_impossible_alternate_path_is_not_accepted, "cm.req.alternate-path", roles::responder) {
@@ -152,8 +144,7 @@ CONFORMANCE_CASE(a_rep_names_its_req, "cm.rep.echoes", roles::responder) {
   const auto answer = mad_of(bench, check, Attribute::rep, "answer to the REQ");
   if (!answer) return;
   const auto rep = seen_as<cm::Rep>(*answer);
-  check.equal("remote comm ID of the REP", rep.get(cm::rep::remote_comm_id),
-              seen_as<cm::Req>(req).get(cm::req::local_comm_id));
+  check.equal("remote comm ID of the REP", rep.get(cm::rep::remote_comm_id), seen_as<cm::Req>(req).get(cm::req::local_comm_id));
   check.equal("transaction of the REP", tid_of(*answer), tid_of(req));
   check.that(rep.get(cm::rep::local_comm_id) != 0, "the comm ID of the REP is not 0");
   check.that(rep.get(cm::rep::local_ca_guid) != 0, "the CA GUID of the REP is not 0");
@@ -171,8 +162,7 @@ CONFORMANCE_CASE(a_rep_carries_what_its_program_says, "cm.rep.private-data", rol
   check.bytes("private data of the REP", ByteView{data}.first(said.size()), said);
 }
 
-CONFORMANCE_CASE(a_rej_carries_what_its_program_says, "cm.rej.consumer", roles::responder,
-                 reaches{"cm.rej.sent"}) {
+CONFORMANCE_CASE(a_rej_carries_what_its_program_says, "cm.rej.consumer", roles::responder, reaches{"cm.rej.sent"}) {
   const Bytes said = pattern(20);
   const cm::Mad req = req_to_listener(bench, {.accept = false, .private_data = said});
   bench.peer().send_mad(req);
@@ -181,8 +171,7 @@ CONFORMANCE_CASE(a_rej_carries_what_its_program_says, "cm.rej.consumer", roles::
   const auto rej = seen_as<cm::Rej>(*answer);
   check.equal("reason", rej.get(cm::rej::reason), reason::consumer_defined);
   check.equal("message that is rejected", rej.get(cm::rej::about), cm::About::req);
-  check.equal("remote comm ID of the REJ", rej.get(cm::rej::remote_comm_id),
-              seen_as<cm::Req>(req).get(cm::req::local_comm_id));
+  check.equal("remote comm ID of the REJ", rej.get(cm::rej::remote_comm_id), seen_as<cm::Req>(req).get(cm::req::local_comm_id));
   check.equal("transaction of the REJ", tid_of(*answer), tid_of(req));
   const auto data = rej.get(cm::rej::private_data);
   check.bytes("private data of the REJ", ByteView{data}.first(said.size()), said);
@@ -190,8 +179,8 @@ CONFORMANCE_CASE(a_rej_carries_what_its_program_says, "cm.rej.consumer", roles::
 
 CONFORMANCE_CASE(a_rej_carries_data_of_any_length, "cm.rej.consumer-length", roles::responder) {
   bench.product().listen(kNvmePort, {.hold = true});
-  for (const std::size_t length : {std::size_t{0}, std::size_t{1}, std::size_t{92}, std::size_t{136}, cm::kRejConsumerBytes - 1,
-                                   cm::kRejConsumerBytes}) {
+  for (const std::size_t length :
+       {std::size_t{0}, std::size_t{1}, std::size_t{92}, std::size_t{136}, cm::kRejConsumerBytes - 1, cm::kRejConsumerBytes}) {
     const cm::Mad req = bench.peer().make_req({.mtu_code = 1});
     bench.peer().send_mad(req);
     auto& held = bench.product().requests();
@@ -255,12 +244,10 @@ CONFORMANCE_CASE(a_rep_is_not_repeated_too_early, "cm.rep.repeat-time", roles::r
   const Instant first = bench.world().now();
   const auto second = bench.peer().wait_mad(Attribute::rep, Duration::s(10));
   check.precondition(second.has_value(), "the product does not repeat its REP");
-  check.between("time until the REP comes again", bench.world().now() - first, cm_time(kCode) - bench.jitter(),
-                Duration::forever());
+  check.between("time until the REP comes again", bench.world().now() - first, cm_time(kCode) - bench.jitter(), Duration::forever());
 }
 
-CONFORMANCE_CASE(a_rep_is_not_repeated_too_often, "cm.rep.repeat-count", roles::responder, lasts(Duration::s(30)),
-                 reaches{"cm.resend"}) {
+CONFORMANCE_CASE(a_rep_is_not_repeated_too_often, "cm.rep.repeat-count", roles::responder, lasts(Duration::s(30)), reaches{"cm.resend"}) {
   constexpr unsigned kRetries = 2;
   cm::Mad req = req_to_listener(bench, {}, {.mtu_code = 1, .cm_timeout = 13});
   req.message<cm::Req>().set(cm::req::max_cm_retries, kRetries);
@@ -302,8 +289,7 @@ CONFORMANCE_CASE(a_rej_for_a_timeout_ends_the_attempt, "cm.rej.timeout.obeyed", 
   expect(check, !more, "after the REJ", "no further REP", "the REP again");
 }
 
-CONFORMANCE_CASE(an_rtu_of_another_connection_confirms_nothing, "cm.rtu.ids", roles::responder,
-                 reaches{"cm.drop.rtu_unknown"}) {
+CONFORMANCE_CASE(an_rtu_of_another_connection_confirms_nothing, "cm.rtu.ids", roles::responder, reaches{"cm.drop.rtu_unknown"}) {
   const cm::Mad req = req_to_listener(bench, {}, {.mtu_code = 1, .cm_timeout = 16});
   bench.peer().send_mad(req);
   const auto rep = mad_of(bench, check, Attribute::rep, "answer to the REQ");
@@ -331,8 +317,7 @@ CONFORMANCE_CASE(an_mra_names_its_req, "cm.mra.fields", roles::responder) {
   }
   check.precondition(is(mra, Attribute::mra), "the product sends no MRA");
   const auto said = seen_as<cm::Mra>(*mra);
-  check.equal("remote comm ID of the MRA", said.get(cm::mra::remote_comm_id),
-              seen_as<cm::Req>(req).get(cm::req::local_comm_id));
+  check.equal("remote comm ID of the MRA", said.get(cm::mra::remote_comm_id), seen_as<cm::Req>(req).get(cm::req::local_comm_id));
   check.equal("message that the MRA is about", said.get(cm::mra::about), cm::About::req);
   check.equal("transaction of the MRA", tid_of(*mra), tid_of(req));
 }

@@ -36,8 +36,8 @@ CONFORMANCE_CASE(an_impossible_alternate_path_is_not_loaded, "cm.lap.refused", r
   bench.peer().send_mad(lap);
   // Nobody has to serve alternate paths over RoCE; who does has none to an address that is not its own.
   const auto answer = bench.peer().wait_mad(kAnswerTime);
-  const bool loaded = answer && attribute_of(*answer) == Attribute::apr &&
-                      seen_as<cm::Apr>(*answer).get(cm::apr::status) == cm::AprStatus::loaded;
+  const bool loaded =
+      answer && attribute_of(*answer) == Attribute::apr && seen_as<cm::Apr>(*answer).get(cm::apr::status) == cm::AprStatus::loaded;
   expect(check, !loaded, "answer to a LAP for a GID of nobody", "silence, or a refusal", "APR: loaded");
   serves_send(bench, check, c, 0, 0, "a SEND after the LAP");
 }

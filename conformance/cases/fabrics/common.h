@@ -17,8 +17,7 @@ namespace cd = fabrics::connect_data;
 namespace prop = fabrics::property;
 
 /// A reply that must be a response: the end of the connection is a FAIL, and ends the case.
-inline const host::RawReply& answered(Check& check, const host::RawReply& reply,
-                                      std::string_view what = "the answer") {
+inline const host::RawReply& answered(Check& check, const host::RawReply& reply, std::string_view what = "the answer") {
   if (!reply.answered()) {
     check.fails(what, {"a response"}, "the connection ended: " + reply.end->text);
     throw LeaveCase{};
@@ -27,8 +26,7 @@ inline const host::RawReply& answered(Check& check, const host::RawReply& reply,
 }
 
 /// 1/82h, pointing at the byte of the command or of its data that is wrong.
-inline void expect_invalid_parameter(Check& check, const host::RawReply& reply,
-                                     fabrics::InvalidParameter expected) {
+inline void expect_invalid_parameter(Check& check, const host::RawReply& reply, fabrics::InvalidParameter expected) {
   answered(check, reply);
   if (!check.status(reply, sc::connect_invalid_parameters)) return;
   const auto refusal = reply.as<fabrics::ConnectRefusal>();
@@ -37,17 +35,14 @@ inline void expect_invalid_parameter(Check& check, const host::RawReply& reply,
 }
 
 /// The answer to a Connect on a fresh queue.
-inline host::RawReply try_connect(ControllerBench& bench, const host::ConnectCommand& command,
-                                  host::RawQueueOptions options = {}) {
+inline host::RawReply try_connect(ControllerBench& bench, const host::ConnectCommand& command, host::RawQueueOptions options = {}) {
   return bench.raw_queue(options).send(command).wait();
 }
 
 /// The association still serves Fabrics commands.
-inline void expect_association(Check& check, RawAssociation& association,
-                               std::string_view what = "the association goes on") {
+inline void expect_association(Check& check, RawAssociation& association, std::string_view what = "the association goes on") {
   const host::RawReply reply = association.admin().send(host::property_get(prop::vs)).wait();
-  check.that(reply.ok(), what,
-             reply.answered() ? nvme::to_string(reply.status()) : reply.end->text);
+  check.that(reply.ok(), what, reply.answered() ? nvme::to_string(reply.status()) : reply.end->text);
 }
 
 /// For rules of every controller, before it is enabled: the discovery service's where the name of the subsystem is not known.
@@ -62,7 +57,6 @@ inline RawAssociation& any_controller(ControllerBench& bench) {
 inline void leave_if_late(Check& check, Duration passed, Duration timeout) {
   if (passed < timeout) return;
   check.inconclusive("this machine is busy: " + to_string(passed) + " passed without a command, and the timeout is " + to_string(timeout));
-
 }
 
 /// CAP.TO as a time; never nothing.
@@ -74,8 +68,7 @@ inline Duration ready_limit(RawAssociation& association) {
 /// CC.EN = 1, judged: RDY within the time that CAP announces.
 inline void expect_enable(Check& check, RawAssociation& association) {
   const Duration limit = ready_limit(association);
-  check.require_success(answered(check, association.set_property(prop::cc, association.enabling_cc())),
-                        "Property Set of CC");
+  check.require_success(answered(check, association.set_property(prop::cc, association.enabling_cc())), "Property Set of CC");
   check.require(association.wait_csts(1, 1, limit), "CSTS.RDY is 1 within CAP.TO");
 }
 
@@ -111,11 +104,8 @@ inline host::RawCommand with_sgl(const nvme::Sqe& command, const nvme::SglDescri
 }
 
 /// A command capsule by hand: the entry with an in-capsule descriptor, and what follows it.
-inline Bytes capsule_of(nvme::Sqe command, std::uint16_t cid, const nvme::SglDescriptor& sgl,
-                        ByteView data) {
-  command.set(nvme::sqe::cid, cid)
-      .set(nvme::sqe::psdt, nvme::Psdt::sgl)
-      .set(nvme::sqe::sgl1, ByteView{sgl.bytes()});
+inline Bytes capsule_of(nvme::Sqe command, std::uint16_t cid, const nvme::SglDescriptor& sgl, ByteView data) {
+  command.set(nvme::sqe::cid, cid).set(nvme::sqe::psdt, nvme::Psdt::sgl).set(nvme::sqe::sgl1, ByteView{sgl.bytes()});
   Bytes capsule(command.bytes().begin(), command.bytes().end());
   // Not insert(): g++ 12 takes it for a copy beyond the entry.
   for (const std::uint8_t byte : data) capsule.push_back(byte);

@@ -22,8 +22,7 @@ bool shut_down(ControllerBench& bench, Check& check, RawAssociation& association
   const std::uint32_t rtd3e = bench.declared().identify().get(nvme::id_ctrl::rtd3e);
   // RTD3E is what a shutdown typically takes, without the way there and back.
   const Duration limit = std::max<Duration>(10_s, Duration::us(rtd3e));
-  check.require_success(answered(check, association.set_property(prop::cc, cc | 1u << 14)),
-                        "Property Set of CC.SHN");
+  check.require_success(answered(check, association.set_property(prop::cc, cc | 1u << 14)), "Property Set of CC.SHN");
   return association.wait_csts(kShst, kShstComplete, limit);
 }
 
@@ -36,13 +35,11 @@ CONFORMANCE_CASE(enable_makes_ready, "fabrics.enable.ready", roles::controller) 
   check.equal("CC.EN reads back", association.property(prop::cc) & 1, 1u);
 }
 
-CONFORMANCE_CASE(enable_with_bad_entry_size_is_not_ready, "fabrics.enable.bad-entry-size",
-                 roles::controller) {
+CONFORMANCE_CASE(enable_with_bad_entry_size_is_not_ready, "fabrics.enable.bad-entry-size", roles::controller) {
   RawAssociation& association = bench.associate({.enable = false});
   auto cc = record_from_integer<fabrics::Cc>(association.enabling_cc());
   cc.set(fabrics::cc::iosqes, 2u).set(fabrics::cc::iocqes, 1u);
-  const host::RawReply reply =
-      answered(check, association.set_property(prop::cc, integer_of(cc)));
+  const host::RawReply reply = answered(check, association.set_property(prop::cc, integer_of(cc)));
   if (!reply.ok()) {
     check.refused(reply, "Property Set of CC");
     return;
@@ -55,14 +52,13 @@ CONFORMANCE_CASE(enable_with_bad_entry_size_is_not_ready, "fabrics.enable.bad-en
   check.refused(io, "CSTS.RDY became 1: an I/O Connect");
 }
 
-CONFORMANCE_CASE(admin_command_before_enable_is_refused, "fabrics.enable.admin-before",
-                 roles::controller, reaches{"admin.controller.ready"}) {
+CONFORMANCE_CASE(admin_command_before_enable_is_refused, "fabrics.enable.admin-before", roles::controller,
+                 reaches{"admin.controller.ready"}) {
   RawAssociation& association = bench.associate({.enable = false});
   check.status(identify(check, association), sc::command_sequence_error, "Identify before CC.EN");
 }
 
-CONFORMANCE_CASE(io_queue_is_gone_after_reset, "fabrics.enable.io-after-disable",
-                 roles::controller, needs{&a_namespace}) {
+CONFORMANCE_CASE(io_queue_is_gone_after_reset, "fabrics.enable.io-after-disable", roles::controller, needs{&a_namespace}) {
   RawAssociation& association = bench.associate();
   const std::vector<host::RawQueue*> queues = open_queues(bench, association);
   association.disable();
@@ -98,19 +94,16 @@ CONFORMANCE_CASE(reset_drops_event_requests, "fabrics.reset.drops-aer", roles::c
   expect_disable(check, association);
   const auto reply = next.wait_for(100_ms);
   const bool completed = reply && reply->answered();
-  check.that(!completed, "an event request that was outstanding is not completed",
-             completed ? nvme::to_string(reply->status()) : "");
+  check.that(!completed, "an event request that was outstanding is not completed", completed ? nvme::to_string(reply->status()) : "");
 }
 
 CONFORMANCE_CASE(shutdown_completes, "fabrics.shutdown.normal", roles::controller) {
   RawAssociation& association = bench.associate();
   const bool complete = shut_down(bench, check, association);
-  check.that(complete, "CSTS.SHST is 10b within RTD3E, or ten seconds",
-             "CSTS is " + words(association.property(prop::csts)));
+  check.that(complete, "CSTS.SHST is 10b within RTD3E, or ten seconds", "CSTS is " + words(association.property(prop::csts)));
 }
 
-CONFORMANCE_CASE(only_fabrics_commands_after_shutdown, "fabrics.shutdown.only-fabrics",
-                 roles::controller) {
+CONFORMANCE_CASE(only_fabrics_commands_after_shutdown, "fabrics.shutdown.only-fabrics", roles::controller) {
   RawAssociation& association = bench.associate();
   const auto queues = bench.nsid() != 0 ? open_queues(bench, association) : std::vector<host::RawQueue*>{};
   check.precondition(shut_down(bench, check, association), "the shutdown completes");
@@ -123,8 +116,7 @@ CONFORMANCE_CASE(only_fabrics_commands_after_shutdown, "fabrics.shutdown.only-fa
   expect_association(check, association, "Property Get is served after the shutdown");
 }
 
-CONFORMANCE_CASE(controller_works_again_after_shutdown, "fabrics.shutdown.restart",
-                 roles::controller) {
+CONFORMANCE_CASE(controller_works_again_after_shutdown, "fabrics.shutdown.restart", roles::controller) {
   RawAssociation& association = bench.associate();
   check.precondition(shut_down(bench, check, association), "the shutdown completes");
   expect_disable(check, association);

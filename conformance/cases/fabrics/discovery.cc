@@ -21,23 +21,20 @@ void check_entry(Check& check, const View<fabrics::DiscoveryEntry>& entry) {
   using fabrics::SubsystemType;
   using fabrics::TransportType;
   const auto byte = [](auto value) { return words(static_cast<unsigned>(value)); };
-  check.that(in(entry.get(de::trtype), {TransportType::rdma, TransportType::fibre_channel,
-                                        TransportType::tcp, TransportType::intra_host}),
+  check.that(in(entry.get(de::trtype), {TransportType::rdma, TransportType::fibre_channel, TransportType::tcp, TransportType::intra_host}),
              "TRTYPE is defined", byte(entry.get(de::trtype)));
-  check.that(in(entry.get(de::adrfam),
-                {AddressFamily::ipv4, AddressFamily::ipv6, AddressFamily::infiniband,
-                 AddressFamily::fibre_channel, AddressFamily::intra_host}),
+  check.that(in(entry.get(de::adrfam), {AddressFamily::ipv4, AddressFamily::ipv6, AddressFamily::infiniband, AddressFamily::fibre_channel,
+                                        AddressFamily::intra_host}),
              "ADRFAM is defined", byte(entry.get(de::adrfam)));
-  check.that(in(entry.get(de::subtype), {SubsystemType::referral, SubsystemType::nvm,
-                                         SubsystemType::current_discovery}),
+  check.that(in(entry.get(de::subtype), {SubsystemType::referral, SubsystemType::nvm, SubsystemType::current_discovery}),
              "SUBTYPE is defined", byte(entry.get(de::subtype)));
   if (in(entry.get(de::trtype), {TransportType::rdma, TransportType::tcp})) {
-    check.that(fabrics::decimal_port(entry.get(de::trsvcid)).has_value(),
-               "TRSVCID is a decimal port", words(ByteView{entry.get(de::trsvcid)}));
+    check.that(fabrics::decimal_port(entry.get(de::trsvcid)).has_value(), "TRSVCID is a decimal port",
+               words(ByteView{entry.get(de::trsvcid)}));
   }
   const std::uint16_t cntlid = entry.get(de::cntlid);
-  check.that(cntlid < fabrics::kFirstReservedController || cntlid >= fabrics::kAnyStaticController,
-             "CNTLID is not reserved", words(cntlid));
+  check.that(cntlid < fabrics::kFirstReservedController || cntlid >= fabrics::kAnyStaticController, "CNTLID is not reserved",
+             words(cntlid));
   check.that(entry.get(de::asqsz) >= 32, "ASQSZ is at least 32", words(entry.get(de::asqsz)));
 }
 
@@ -75,21 +72,19 @@ void a_referral(EmbeddedSetup& setup) {
 
 }  // namespace
 
-CONFORMANCE_CASE(discovery_log_holds_as_many_entries_as_it_says, "fabrics.discovery.log-header",
-                 roles::controller, needs{&discovery_service}) {
+CONFORMANCE_CASE(discovery_log_holds_as_many_entries_as_it_says, "fabrics.discovery.log-header", roles::controller,
+                 needs{&discovery_service}) {
   RawAssociation& association = connect_discovery(bench);
   const Bytes log = read_log(bench, check, association);
   check.equal("RECFMT", View<fabrics::DiscoveryHeader>{log}.get(dh::recfmt), 0u);
   const auto entries = entries_of(log);
   check.that(!entries.empty(), "there is an entry", "NUMREC is 0");
   for (const auto& entry : entries) {
-    check.that(fabrics::valid_nqn(name_in(entry)), "every entry names a subsystem",
-               words(name_in(entry)));
+    check.that(fabrics::valid_nqn(name_in(entry)), "every entry names a subsystem", words(name_in(entry)));
   }
 }
 
-CONFORMANCE_CASE(discovery_entries_say_what_rdma_they_mean, "fabrics.discovery.rdma.tsas",
-                 roles::controller, needs{&discovery_service}) {
+CONFORMANCE_CASE(discovery_entries_say_what_rdma_they_mean, "fabrics.discovery.rdma.tsas", roles::controller, needs{&discovery_service}) {
   using fabrics::RdmaProvider;
   using fabrics::RdmaQpType;
   RawAssociation& association = connect_discovery(bench);
@@ -100,19 +95,17 @@ CONFORMANCE_CASE(discovery_entries_say_what_rdma_they_mean, "fabrics.discovery.r
     any = true;
     const View<fabrics::RdmaDiscoveryEntry> entry{common.bytes()};
     const auto byte = [](auto value) { return words(static_cast<unsigned>(value)); };
-    check.that(in(entry.get(de::qptype), {RdmaQpType::reliable_connected, RdmaQpType::reliable_datagram}),
-               "RDMA_QPTYPE is defined", byte(entry.get(de::qptype)));
-    check.that(in(entry.get(de::prtype), {RdmaProvider::none, RdmaProvider::infiniband, RdmaProvider::roce,
-                                          RdmaProvider::roce_v2, RdmaProvider::iwarp}),
+    check.that(in(entry.get(de::qptype), {RdmaQpType::reliable_connected, RdmaQpType::reliable_datagram}), "RDMA_QPTYPE is defined",
+               byte(entry.get(de::qptype)));
+    check.that(in(entry.get(de::prtype),
+                  {RdmaProvider::none, RdmaProvider::infiniband, RdmaProvider::roce, RdmaProvider::roce_v2, RdmaProvider::iwarp}),
                "RDMA_PRTYPE is defined", byte(entry.get(de::prtype)));
-    check.that(in(entry.get(de::cms), {fabrics::RdmaCms::rdma_cm}), "RDMA_CMS is defined",
-               byte(entry.get(de::cms)));
+    check.that(in(entry.get(de::cms), {fabrics::RdmaCms::rdma_cm}), "RDMA_CMS is defined", byte(entry.get(de::cms)));
   }
   check.precondition(any, "the log lists an RDMA port");
 }
 
-CONFORMANCE_CASE(discovery_entries_have_valid_fields, "fabrics.discovery.entries",
-                 roles::controller, needs{&discovery_service}) {
+CONFORMANCE_CASE(discovery_entries_have_valid_fields, "fabrics.discovery.entries", roles::controller, needs{&discovery_service}) {
   RawAssociation& association = connect_discovery(bench);
   const Bytes log = read_log(bench, check, association);
   bool listed = false;
@@ -130,16 +123,16 @@ CONFORMANCE_CASE(discovery_entries_have_valid_fields, "fabrics.discovery.entries
   check.that(listed, "the subsystem is listed as an NVM subsystem", "it is not");
 }
 
-CONFORMANCE_CASE(discovery_generation_stays_while_log_does, "fabrics.discovery.genctr-stable",
-                 roles::controller, needs{&discovery_service}) {
+CONFORMANCE_CASE(discovery_generation_stays_while_log_does, "fabrics.discovery.genctr-stable", roles::controller,
+                 needs{&discovery_service}) {
   RawAssociation& association = connect_discovery(bench);
   const std::uint64_t first = genctr(read_header(check, association));
   check.equal("GENCTR of a second read", genctr(read_header(check, association)), first);
   check.equal("GENCTR of a third read", genctr(read_header(check, association)), first);
 }
 
-CONFORMANCE_CASE(discovery_generation_counts_changes, "fabrics.discovery.genctr-counts",
-                 roles::controller, needs{&discovery_service}, arranged{"referrals that come and go"}) {
+CONFORMANCE_CASE(discovery_generation_counts_changes, "fabrics.discovery.genctr-counts", roles::controller, needs{&discovery_service},
+                 arranged{"referrals that come and go"}) {
   RawAssociation& association = connect_discovery(bench);
   const std::uint64_t first = genctr(read_header(check, association));
   bench.target().discovery().add_referral({.traddr = std::string(kReferralAddress)});
@@ -207,8 +200,8 @@ CONFORMANCE_CASE(discovery_generation_counts_what_a_host_may_see, "fabrics.disco
   judge("after a referral was added");
 }
 
-CONFORMANCE_CASE(discovery_log_in_parts_is_one_snapshot, "fabrics.discovery.parts",
-                 roles::controller, needs{&discovery_service}, arranged{"subsystems that come and go", &two_subsystems}) {
+CONFORMANCE_CASE(discovery_log_in_parts_is_one_snapshot, "fabrics.discovery.parts", roles::controller, needs{&discovery_service},
+                 arranged{"subsystems that come and go", &two_subsystems}) {
   RawAssociation& association = connect_discovery(bench);
   const Bytes whole = read_log(bench, check, association);
   read_header(check, association);
@@ -227,25 +220,19 @@ CONFORMANCE_CASE(discovery_log_in_parts_is_one_snapshot, "fabrics.discovery.part
              words(ByteView{later.data}));
 }
 
-CONFORMANCE_CASE(discovery_controller_has_no_io_queues, "fabrics.discovery.no-io-commands",
-                 roles::controller, needs{&discovery_service}) {
+CONFORMANCE_CASE(discovery_controller_has_no_io_queues, "fabrics.discovery.no-io-commands", roles::controller, needs{&discovery_service}) {
   RawAssociation& association = connect_discovery(bench);
-  host::RawQueue& queue =
-      bench.unconnected_queue({.qid = bench.io_qid(), .cntlid = association.cntlid()});
+  host::RawQueue& queue = bench.unconnected_queue({.qid = bench.io_qid(), .cntlid = association.cntlid()});
   const host::RawConnection made = queue.connect_transport().wait();
   if (!made.connected) {
-    check.that(made.end.kind == transport::ChannelEnd::Kind::refused,
-               "the transport connection is rejected", made.end.text);
+    check.that(made.end.kind == transport::ChannelEnd::Kind::refused, "the transport connection is rejected", made.end.text);
     return;
   }
   check.status(answered(check, queue.send(association.io_connect()).wait()),
-               one_of(sc::connect_invalid_parameters, sc::invalid_queue_identifier,
-                      sc::controller_busy),
-               "Connect of an I/O queue");
+               one_of(sc::connect_invalid_parameters, sc::invalid_queue_identifier, sc::controller_busy), "Connect of an I/O queue");
 }
 
-CONFORMANCE_CASE(discovery_controller_identifies_as_such, "fabrics.discovery.identify",
-                 roles::controller, needs{&discovery_service}) {
+CONFORMANCE_CASE(discovery_controller_identifies_as_such, "fabrics.discovery.identify", roles::controller, needs{&discovery_service}) {
   RawAssociation& association = connect_discovery(bench);
   const std::uint64_t version = association.property(prop::vs);
   const auto command = host::identify(nvme::Cns::controller);
@@ -258,14 +245,13 @@ CONFORMANCE_CASE(discovery_controller_identifies_as_such, "fabrics.discovery.ide
   }
 }
 
-CONFORMANCE_CASE(discovery_controller_refuses_prohibited_command,
-                 "fabrics.discovery.prohibited-command", roles::controller, needs{&discovery_service},
-                 reaches{"admin.opcode"}) {
+CONFORMANCE_CASE(discovery_controller_refuses_prohibited_command, "fabrics.discovery.prohibited-command", roles::controller,
+                 needs{&discovery_service}, reaches{"admin.opcode"}) {
   RawAssociation& association = connect_discovery(bench);
   constexpr std::uint8_t kNamespaceAttachment = 0x15, kFormat = 0x80;
   for (const std::uint8_t opcode : {kFormat, kNamespaceAttachment}) {
-    check.status(answered(check, association.admin().send(host::any_command(opcode)).wait()),
-                 sc::invalid_opcode, "opcode " + words(opcode));
+    check.status(answered(check, association.admin().send(host::any_command(opcode)).wait()), sc::invalid_opcode,
+                 "opcode " + words(opcode));
   }
 }
 
@@ -292,16 +278,16 @@ CONFORMANCE_CASE(discovery_connection_with_keep_alive, "fabrics.discovery.keep-a
   check.success(answered(check, association.admin().send(host::keep_alive()).wait()), "Keep Alive");
 }
 
-CONFORMANCE_CASE(discovery_without_events_takes_no_keep_alive, "fabrics.discovery.keep-alive-refused",
-                 roles::controller, needs{&discovery_service}, without_persistence, reaches{"connect.kato.discovery"}) {
+CONFORMANCE_CASE(discovery_without_events_takes_no_keep_alive, "fabrics.discovery.keep-alive-refused", roles::controller,
+                 needs{&discovery_service}, without_persistence, reaches{"connect.kato.discovery"}) {
   const host::RawReply reply = connect_to_keep_alive(bench, check);
   if (reply.ok()) {
     // What it announces may depend on the timeout: it is asked where there is one.
     RawAssociation& association = connect_discovery(bench, 60000);
     const auto page = association.admin().send(host::identify(nvme::Cns::controller), nvme::kIdentifySize).wait();
     check.precondition_success(answered(check, page), "Identify Controller");
-    const bool announces = (View<nvme::IdentifyController>{page.data}.get(nvme::id_ctrl::oaes) &
-                            nvme::event_config_bits::discovery_log) != 0;
+    const bool announces =
+        (View<nvme::IdentifyController>{page.data}.get(nvme::id_ctrl::oaes) & nvme::event_config_bits::discovery_log) != 0;
     check.precondition(!announces, "the discovery controller announces no changes (OAES bit 31)");
   }
   expect_invalid_parameter(check, reply, fabrics::InvalidParameter::in_command(cs::kato));
@@ -332,21 +318,20 @@ CONFORMANCE_CASE(discovery_change_is_announced, "fabrics.discovery.event", roles
   judge("referrals go", [&] { bench.target().discovery().clear_referrals(); });
 }
 
-CONFORMANCE_CASE(discovery_log_hides_what_a_host_may_not_use, "fabrics.discovery.host-filter",
-                 roles::controller, needs{&discovery_service}, arranged{"a subsystem for other hosts", &a_hidden_subsystem}) {
+CONFORMANCE_CASE(discovery_log_hides_what_a_host_may_not_use, "fabrics.discovery.host-filter", roles::controller, needs{&discovery_service},
+                 arranged{"a subsystem for other hosts", &a_hidden_subsystem}) {
   RawAssociation& association = connect_discovery(bench);
   const Bytes log = read_log(bench, check, association);
   bool listed = false;
   for (const auto& entry : entries_of(log)) {
     listed = listed || name_in(entry) == bench.nqn();
-    check.that(name_in(entry) != "nqn.2026-11.org.fabricbench:subsystem.2",
-               "a subsystem for other hosts is not listed", "it is");
+    check.that(name_in(entry) != "nqn.2026-11.org.fabricbench:subsystem.2", "a subsystem for other hosts is not listed", "it is");
   }
   check.that(listed, "the host's own subsystem is listed", "it is not");
 }
 
-CONFORMANCE_CASE(discovery_referral_is_an_entry_of_its_own_type, "fabrics.discovery.referral",
-                 roles::controller, needs{&discovery_service}, arranged{"a referral", &a_referral}) {
+CONFORMANCE_CASE(discovery_referral_is_an_entry_of_its_own_type, "fabrics.discovery.referral", roles::controller, needs{&discovery_service},
+                 arranged{"a referral", &a_referral}) {
   RawAssociation& association = connect_discovery(bench);
   const Bytes log = read_log(bench, check, association);
   bool listed = false;

@@ -24,9 +24,7 @@ constexpr ReservedBits kRdmaPart[] = {reserved_bytes(771, 775), reserved_bytes(7
 
 std::uint32_t declared_version(RawAssociation& association) { return static_cast<std::uint32_t>(association.property(prop::vs)); }
 
-TransportType own_transport(ControllerBench& bench) {
-  return bench.transport() == "tcp" ? TransportType::tcp : TransportType::rdma;
-}
+TransportType own_transport(ControllerBench& bench) { return bench.transport() == "tcp" ? TransportType::tcp : TransportType::rdma; }
 
 /// Where an entry of RDMA or TCP leads; nothing when its address cannot be read.
 std::optional<Endpoint> place_of(const Entry& entry) {

@@ -36,9 +36,7 @@ inline Bytes read_header(Check& check, RawAssociation& association) {
   return reply.data;
 }
 
-inline std::uint64_t genctr(const Bytes& log) {
-  return View<fabrics::DiscoveryHeader>{log}.get(dh::genctr);
-}
+inline std::uint64_t genctr(const Bytes& log) { return View<fabrics::DiscoveryHeader>{log}.get(dh::genctr); }
 
 /// The whole log, in one read where MDTS has room for it.
 inline Bytes read_log(ControllerBench& bench, Check& check, RawAssociation& association) {

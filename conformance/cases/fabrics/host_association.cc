@@ -27,13 +27,9 @@ std::vector<const SeenCommand*> connects_of(HostBench& bench, bool io) {
   return found;
 }
 
-View<fabrics::ConnectData> data_of(const SeenCommand& connect) {
-  return View<fabrics::ConnectData>{connect.data};
-}
+View<fabrics::ConnectData> data_of(const SeenCommand& connect) { return View<fabrics::ConnectData>{connect.data}; }
 
-bool writes_cc(const SeenCommand& seen) {
-  return seen.fctype() == kPropertySet && seen.cdw(11) == kCc;
-}
+bool writes_cc(const SeenCommand& seen) { return seen.fctype() == kPropertySet && seen.cdw(11) == kCc; }
 
 Answer answer_with(MutableBytes cqe, nvme::Status status) {
   MutableView<nvme::CqeLayout>{cqe}.set(nvme::cqe::status, status);
@@ -48,8 +44,7 @@ void let_it_connect(HostBench& bench) {
 
 }  // namespace
 
-CONFORMANCE_CASE(host_request_private_data, "fabrics.host.request.private-data", roles::host,
-                 over_rdma) {
+CONFORMANCE_CASE(host_request_private_data, "fabrics.host.request.private-data", roles::host, over_rdma) {
   let_it_connect(bench);
   check.precondition(!bench.requests().empty(), "a connection request arrives");
   const Bytes& data = bench.requests().front();
@@ -74,10 +69,9 @@ CONFORMANCE_CASE(host_connect_is_first, "fabrics.host.connect.capsule", roles::h
   check.equal("RECFMT", sqe.get(fabrics::connect_sqe::recfmt), 0u);
   check.equal("QID", sqe.get(fabrics::connect_sqe::qid), 0u);
   check.that(sqe.get(fabrics::connect_sqe::sqsize).raw() >= 1, "SQSIZE is at least 1", "0");
-  check.require(first.data.size() == fabrics::ConnectData::size, "1024 bytes of data",
-                std::to_string(first.data.size()));
-  for (const ByteView name : {ByteView(data_of(first).get(fabrics::connect_data::subnqn)),
-                              ByteView(data_of(first).get(fabrics::connect_data::hostnqn))}) {
+  check.require(first.data.size() == fabrics::ConnectData::size, "1024 bytes of data", std::to_string(first.data.size()));
+  for (const ByteView name :
+       {ByteView(data_of(first).get(fabrics::connect_data::subnqn)), ByteView(data_of(first).get(fabrics::connect_data::hostnqn))}) {
     const auto terminated = std::find(name.begin(), name.end(), std::uint8_t{0});
     check.that(terminated != name.end() && terminated != name.begin(), "names are terminated");
   }
@@ -86,15 +80,12 @@ CONFORMANCE_CASE(host_connect_is_first, "fabrics.host.connect.capsule", roles::h
 CONFORMANCE_CASE(host_asks_for_any_controller, "fabrics.host.connect.dynamic-cntlid", roles::host) {
   let_it_connect(bench);
   const auto connects = connects_of(bench, false);
-  check.precondition(
-      !connects.empty() && connects.front()->data.size() == fabrics::ConnectData::size,
-      "an admin Connect with its data arrives");
-  check.equal("CNTLID", data_of(*connects.front()).get(fabrics::connect_data::cntlid),
-              fabrics::kAnyController);
+  check.precondition(!connects.empty() && connects.front()->data.size() == fabrics::ConnectData::size,
+                     "an admin Connect with its data arrives");
+  check.equal("CNTLID", data_of(*connects.front()).get(fabrics::connect_data::cntlid), fabrics::kAnyController);
 }
 
-CONFORMANCE_CASE(host_io_connect_keeps_its_identity, "fabrics.host.connect.io-identity",
-                 roles::host) {
+CONFORMANCE_CASE(host_io_connect_keeps_its_identity, "fabrics.host.connect.io-identity", roles::host) {
   let_it_connect(bench);
   const auto admin = connects_of(bench, false), io = connects_of(bench, true);
   check.precondition(!admin.empty() && !io.empty(), "admin and I/O Connects arrive");
@@ -109,12 +100,9 @@ CONFORMANCE_CASE(host_io_connect_keeps_its_identity, "fabrics.host.connect.io-id
     if (std::ranges::any_of(hostid, [](auto byte) { return byte != 0; })) {
       check.bytes("HOSTID", hostid, first.get(fabrics::connect_data::hostid));
     }
-    check.bytes("HOSTNQN", data.get(fabrics::connect_data::hostnqn),
-                first.get(fabrics::connect_data::hostnqn));
-    check.bytes("SUBNQN", data.get(fabrics::connect_data::subnqn),
-                first.get(fabrics::connect_data::subnqn));
-    check.that(data.get(fabrics::connect_data::cntlid) != fabrics::kAnyController,
-               "the controller identifier of the association", "FFFFh");
+    check.bytes("HOSTNQN", data.get(fabrics::connect_data::hostnqn), first.get(fabrics::connect_data::hostnqn));
+    check.bytes("SUBNQN", data.get(fabrics::connect_data::subnqn), first.get(fabrics::connect_data::subnqn));
+    check.that(data.get(fabrics::connect_data::cntlid) != fabrics::kAnyController, "the controller identifier of the association", "FFFFh");
   }
 }
 
@@ -127,8 +115,7 @@ CONFORMANCE_CASE(host_io_connect_has_no_kato, "fabrics.host.connect.io-kato", ro
   }
 }
 
-CONFORMANCE_CASE(host_refuses_reserved_cntlid, "fabrics.host.connect.cntlid-reserved",
-                 roles::host) {
+CONFORMANCE_CASE(host_refuses_reserved_cntlid, "fabrics.host.connect.cntlid-reserved", roles::host) {
   bench.script.completion = [](const CommandContext& command, MutableBytes cqe) {
     if (command.qid == 0 && command.sqe[0] == 0x7F && command.sqe[4] == kConnect) {
       store_le<std::uint16_t>(cqe.data(), 0xFFF0);
@@ -146,8 +133,7 @@ CONFORMANCE_CASE(host_refuses_reserved_cntlid, "fabrics.host.connect.cntlid-rese
   check.that(connects_of(bench, true).empty(), "no I/O queue is connected");
 }
 
-CONFORMANCE_CASE(host_refuses_another_cntlid_in_identify, "fabrics.host.connect.cntlid-mismatch",
-                 roles::host) {
+CONFORMANCE_CASE(host_refuses_another_cntlid_in_identify, "fabrics.host.connect.cntlid-mismatch", roles::host) {
   bench.script.data_out = [](const CommandContext& command, MutableBytes data) {
     const bool controller = command.sqe[0] == kIdentify && command.sqe[40] == 0x01;
     if (command.qid == 0 && controller && data.size() >= 80) data[78] ^= 0x55;
@@ -156,8 +142,7 @@ CONFORMANCE_CASE(host_refuses_another_cntlid_in_identify, "fabrics.host.connect.
   check.that(!outcome || !outcome->ok, "the host does not use this controller", "it connected");
 }
 
-CONFORMANCE_CASE(host_does_not_repeat_a_refused_connect, "fabrics.host.connect.no-blind-retry",
-                 roles::host) {
+CONFORMANCE_CASE(host_does_not_repeat_a_refused_connect, "fabrics.host.connect.no-blind-retry", roles::host) {
   bench.script.completion = [](const CommandContext& command, MutableBytes cqe) {
     if (command.sqe[0] != 0x7F || command.sqe[4] != kConnect) return Answer::send;
     return answer_with(cqe, sc::connect_invalid_parameters);
@@ -165,12 +150,10 @@ CONFORMANCE_CASE(host_does_not_repeat_a_refused_connect, "fabrics.host.connect.n
   const auto outcome = bench.product().connect({}).wait_for(60_s);
   check.that(!outcome || !outcome->ok, "the host reports that it did not connect");
   check.precondition(!connects_of(bench, false).empty(), "a Connect arrives");
-  check.between<std::size_t>("Connects in a minute", connects_of(bench, false).size(), 1,
-                             kFewAttempts);
+  check.between<std::size_t>("Connects in a minute", connects_of(bench, false).size(), 1, kFewAttempts);
 }
 
-CONFORMANCE_CASE(host_waits_when_the_controller_is_busy, "fabrics.host.connect.busy-retry",
-                 roles::host) {
+CONFORMANCE_CASE(host_waits_when_the_controller_is_busy, "fabrics.host.connect.busy-retry", roles::host) {
   bench.script.completion = [](const CommandContext& command, MutableBytes cqe) {
     if (command.sqe[0] != 0x7F || command.sqe[4] != kConnect) return Answer::send;
     return answer_with(cqe, sc::controller_busy);
@@ -178,12 +161,10 @@ CONFORMANCE_CASE(host_waits_when_the_controller_is_busy, "fabrics.host.connect.b
   bench.product().connect({}).wait_for(10_s);
   const auto connects = connects_of(bench, false);
   check.precondition(!connects.empty(), "a Connect arrives");
-  check.that(connects.size() <= 100, "attempts have a delay between them",
-             std::to_string(connects.size()) + " Connects in ten seconds");
+  check.that(connects.size() <= 100, "attempts have a delay between them", std::to_string(connects.size()) + " Connects in ten seconds");
 }
 
-CONFORMANCE_CASE(host_stops_when_it_cannot_authenticate, "fabrics.host.connect.auth-required",
-                 roles::host) {
+CONFORMANCE_CASE(host_stops_when_it_cannot_authenticate, "fabrics.host.connect.auth-required", roles::host) {
   bench.script.completion = [](const CommandContext& command, MutableBytes cqe) {
     // AUTHREQ.ATR: the host has to authenticate before anything else.
     if (command.sqe[0] == 0x7F && command.sqe[4] == kConnect) cqe[2] = 0x02;
@@ -192,14 +173,12 @@ CONFORMANCE_CASE(host_stops_when_it_cannot_authenticate, "fabrics.host.connect.a
   const auto outcome = bench.product().connect({}).wait_for(30_s);
   check.that(!outcome || !outcome->ok, "the host reports that it did not connect");
   for (const SeenCommand* seen : bench.commands(0)) {
-    const bool allowed = seen->fctype() == kConnect || seen->fctype() == 0x05 ||
-                         seen->fctype() == 0x06;
+    const bool allowed = seen->fctype() == kConnect || seen->fctype() == 0x05 || seen->fctype() == 0x06;
     check.that(allowed, "nothing but Connect and authentication", "another command");
   }
 }
 
-CONFORMANCE_CASE(host_reports_a_rejected_request, "fabrics.host.request.reject-reported",
-                 roles::host) {
+CONFORMANCE_CASE(host_reports_a_rejected_request, "fabrics.host.request.reject-reported", roles::host) {
   bench.target().hide(bench.target().port(1), bench.subsystem());
   bench.script.departs = [](std::string_view) { return false; };
   bench.connect_options().to.port = 4421;  // nobody listens there
@@ -237,8 +216,7 @@ CONFORMANCE_CASE(host_writes_a_legal_cc, "fabrics.host.init.cc", roles::host) {
   check.precondition(seen_enable, "the host enables the controller");
 }
 
-CONFORMANCE_CASE(host_gives_up_a_controller_that_is_never_ready,
-                 "fabrics.host.init.ready-timeout", roles::host) {
+CONFORMANCE_CASE(host_gives_up_a_controller_that_is_never_ready, "fabrics.host.init.ready-timeout", roles::host) {
   bool polled = false;
   bench.script.property_read = [&](std::uint32_t offset, std::uint64_t& value) {
     if (offset != kCsts) return;
@@ -263,12 +241,10 @@ CONFORMANCE_CASE(host_connects_io_after_ready, "fabrics.host.init.io-after-ready
   bench.product().connect({}).wait_for(5_s);
   const auto io = connects_of(bench, true);
   check.precondition(!io.empty(), "an I/O Connect arrives");
-  check.that(io.front()->at >= ready, "I/O queues after CSTS.RDY = 1 was read",
-             "an I/O Connect came before");
+  check.that(io.front()->at >= ready, "I/O queues after CSTS.RDY = 1 was read", "an I/O Connect came before");
 }
 
-CONFORMANCE_CASE(host_negotiates_the_number_of_queues, "fabrics.host.init.number-of-queues",
-                 roles::host) {
+CONFORMANCE_CASE(host_negotiates_the_number_of_queues, "fabrics.host.init.number-of-queues", roles::host) {
   bench.script.completion = [](const CommandContext& command, MutableBytes cqe) {
     if (command.qid == 0 && command.sqe[0] == kSetFeatures && command.sqe[40] == 0x07) {
       store_le<std::uint32_t>(cqe.data(), 0x00010003);  // two completion queues for four others: two queues
@@ -284,8 +260,7 @@ CONFORMANCE_CASE(host_negotiates_the_number_of_queues, "fabrics.host.init.number
   check.precondition(!io.empty(), "an I/O Connect arrives");
   check.that(asked <= io.front()->at, "Number of Queues comes before the first I/O Connect");
   for (const SeenCommand* one : io) {
-    check.that(one->as<fabrics::ConnectSqe>().get(fabrics::connect_sqe::qid) <= 2,
-               "no more queues than were granted", "a third one");
+    check.that(one->as<fabrics::ConnectSqe>().get(fabrics::connect_sqe::qid) <= 2, "no more queues than were granted", "a third one");
   }
 }
 
@@ -307,8 +282,7 @@ CONFORMANCE_CASE(host_keeps_to_mqes, "fabrics.host.init.queue-size", roles::host
     }
   }
   for (const SeenCommand* one : io) {
-    check.that(one->as<fabrics::ConnectSqe>().get(fabrics::connect_sqe::sqsize).raw() <= 15,
-               "SQSIZE <= CAP.MQES");
+    check.that(one->as<fabrics::ConnectSqe>().get(fabrics::connect_sqe::sqsize).raw() <= 15, "SQSIZE <= CAP.MQES");
   }
 }
 

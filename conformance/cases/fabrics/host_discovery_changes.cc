@@ -13,13 +13,9 @@ namespace {
 constexpr std::uint8_t kConnect = 0x01, kGetLog = 0x02, kEventRequest = 0x0C, kKeepAlive = 0x18;
 constexpr std::uint8_t kDiscoveryLog = 0x70;
 
-bool reads_log(const CommandContext& command) {
-  return command.qid == 0 && command.sqe[0] == kGetLog && command.sqe[40] == kDiscoveryLog;
-}
+bool reads_log(const CommandContext& command) { return command.qid == 0 && command.sqe[0] == kGetLog && command.sqe[40] == kDiscoveryLog; }
 std::uint64_t offset_of(ByteView sqe) { return load_le<std::uint64_t>(sqe.data() + 48); }
-std::uint64_t bytes_of(const SeenCommand& seen) {
-  return ((std::uint64_t{seen.cdw(11) & 0xFFFF} << 16 | seen.cdw(10) >> 16) + 1) * 4;
-}
+std::uint64_t bytes_of(const SeenCommand& seen) { return ((std::uint64_t{seen.cdw(11) & 0xFFFF} << 16 | seen.cdw(10) >> 16) + 1) * 4; }
 
 std::vector<const SeenCommand*> log_reads(const HostBench& bench) {
   std::vector<const SeenCommand*> found;
@@ -31,8 +27,7 @@ std::vector<const SeenCommand*> log_reads(const HostBench& bench) {
 
 bool still_there(HostBench& bench) {
   const auto& controllers = bench.target().discovery().subsystem().controllers();
-  return std::any_of(controllers.begin(), controllers.end(),
-                     [](const auto& entry) { return entry.second->in_association(); });
+  return std::any_of(controllers.begin(), controllers.end(), [](const auto& entry) { return entry.second->in_association(); });
 }
 
 /// Whether a part of the log behind its header is read.
@@ -63,8 +58,7 @@ void change_the_log(HostBench& bench, Check& check, const unsigned& events) {
 
 }  // namespace
 
-CONFORMANCE_CASE(host_starts_a_discovery_log_again_when_told, "fabrics.host.discovery.restart", roles::host,
-                 reaches{"bench.restart"}) {
+CONFORMANCE_CASE(host_starts_a_discovery_log_again_when_told, "fabrics.host.discovery.restart", roles::host, reaches{"bench.restart"}) {
   std::size_t reads = 0;
   std::size_t from_start = 0;
   bench.script.admission = [&](const CommandContext& command) -> std::optional<nvme::Status> {
@@ -79,16 +73,14 @@ CONFORMANCE_CASE(host_starts_a_discovery_log_again_when_told, "fabrics.host.disc
   const auto outcome = bench.product().discover().wait_for(120_s);
   check.precondition(reads >= 2, "the host reads the log in more than one piece");
   check.require(outcome.has_value(), "discovery ends", "it still goes on");
-  check.that(!outcome->ok || from_start > 0, "the log is read from its beginning, or an error is reported",
-             "the host took what it had");
+  check.that(!outcome->ok || from_start > 0, "the log is read from its beginning, or an error is reported", "the host took what it had");
 }
 
 CONFORMANCE_CASE(host_reads_the_discovery_log_after_a_notice, "fabrics.host.discovery.notice", roles::host) {
   unsigned events = 0;
   watch_the_service(bench, check, events);
   change_the_log(bench, check, events);
-  check.that(bench.run_until([&] { return reads_entries(bench); }, 60_s),
-             "the entries of the log are read after the notice",
+  check.that(bench.run_until([&] { return reads_entries(bench); }, 60_s), "the entries of the log are read after the notice",
              log_reads(bench).empty() ? "nothing is read" : "its header alone");
 }
 
@@ -108,8 +100,7 @@ CONFORMANCE_CASE(host_hears_of_every_change_of_a_discovery_log, "fabrics.host.di
   }
 }
 
-CONFORMANCE_CASE(host_keeps_a_discovery_service_alive, "fabrics.host.discovery.keep-alive", roles::host,
-                 lasts(600_s)) {
+CONFORMANCE_CASE(host_keeps_a_discovery_service_alive, "fabrics.host.discovery.keep-alive", roles::host, lasts(600_s)) {
   unsigned events = 0;
   watch_the_service(bench, check, events);
   const auto connects = bench.fabrics_commands(kConnect);
@@ -128,8 +119,7 @@ CONFORMANCE_CASE(host_keeps_a_discovery_service_alive, "fabrics.host.discovery.k
     last = seen->at;
   }
   longest = std::max(longest, start + 600_s - last);
-  check.that(longest < Duration::ms(kato), "a Keep Alive in every " + to_string(Duration::ms(kato)),
-             to_string(longest) + " without one");
+  check.that(longest < Duration::ms(kato), "a Keep Alive in every " + to_string(Duration::ms(kato)), to_string(longest) + " without one");
 }
 
 CONFORMANCE_CASE(host_comes_back_to_a_discovery_service, "fabrics.host.discovery.reconnect", roles::host) {
@@ -142,16 +132,15 @@ CONFORMANCE_CASE(host_comes_back_to_a_discovery_service, "fabrics.host.discovery
   check.that(bench.run_until([&] { return reads_entries(bench); }, 60_s), "the log is read again", "it is not");
 }
 
-CONFORMANCE_CASE(host_leaves_a_discovery_service_when_done, "fabrics.host.discovery.leaves", roles::host,
-                 lasts(60_s)) {
+CONFORMANCE_CASE(host_leaves_a_discovery_service_when_done, "fabrics.host.discovery.leaves", roles::host, lasts(60_s)) {
   const auto outcome = bench.product().discover().wait_for(60_s);
   check.precondition(outcome.has_value() && outcome->ok, "discovery ends well");
   for (const SeenCommand* seen : bench.fabrics_commands(kConnect)) {
     const auto kato = seen->as<fabrics::ConnectSqe>().get(fabrics::connect_sqe::kato);
     check.precondition(kato == 0, "the host asks for no keep alive timeout");
   }
-  check.that(bench.run_until([&] { return !still_there(bench); }, 60_s),
-             "the association has ended a minute after the log was read", "it is still there");
+  check.that(bench.run_until([&] { return !still_there(bench); }, 60_s), "the association has ended a minute after the log was read",
+             "it is still there");
 }
 
 }  // namespace fb::conformance

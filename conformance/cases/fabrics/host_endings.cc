@@ -137,8 +137,7 @@ CONFORMANCE_CASE(host_finishes_its_io_before_it_shuts_down, "fabrics.host.shutdo
   check.equal("I/O commands outstanding when CC.SHN is set", left, std::size_t{0});
 }
 
-CONFORMANCE_CASE(host_notices_that_an_io_queue_is_lost, "fabrics.host.io-queue.lost", roles::host,
-                 reaches{"bench.dropped"}) {
+CONFORMANCE_CASE(host_notices_that_an_io_queue_is_lost, "fabrics.host.io-queue.lost", roles::host, reaches{"bench.dropped"}) {
   bench.connect_product();
   // The bench's controller makes nothing of it: only the host can notice.
   bench.script.departs = [](std::string_view point) { return point == "sub.association.io_loss"; };

@@ -64,8 +64,7 @@ CONFORMANCE_CASE(host_leaves_properties_of_memory_alone, "fabrics.host.property.
   }
 }
 
-CONFORMANCE_CASE(host_leaves_reserved_bytes_of_property_commands_alone, "fabrics.host.property.reserved",
-                 roles::host) {
+CONFORMANCE_CASE(host_leaves_reserved_bytes_of_property_commands_alone, "fabrics.host.property.reserved", roles::host) {
   let_it_connect(bench);
   const auto commands = property_commands(bench);
   check.precondition(!commands.empty(), "property commands arrive");

@@ -21,9 +21,7 @@ Bytes pattern(std::size_t bytes) {
   return data;
 }
 
-nvme::SglDescriptor sgl_of(const SeenCommand& seen) {
-  return nvme::SglDescriptor::parse(seen.sqe.bytes().subspan(24, 16));
-}
+nvme::SglDescriptor sgl_of(const SeenCommand& seen) { return nvme::SglDescriptor::parse(seen.sqe.bytes().subspan(24, 16)); }
 
 /// What makes the bench's discovery service refer to itself.
 subsystem::Referral to_itself(const HostBench& bench) {
@@ -38,8 +36,7 @@ subsystem::Referral to_itself(const HostBench& bench) {
 
 }  // namespace
 
-CONFORMANCE_CASE(host_describes_its_data_exactly, "fabrics.host.keyed-length", roles::host,
-                 over_rdma) {
+CONFORMANCE_CASE(host_describes_its_data_exactly, "fabrics.host.keyed-length", roles::host, over_rdma) {
   bench.connect_product();
   bench.forget_seen();  // a host may have looked for partitions
   Bytes& data = bench.keep(Bytes(32768));
@@ -55,8 +52,7 @@ CONFORMANCE_CASE(host_describes_its_data_exactly, "fabrics.host.keyed-length", r
   check.equal("bytes described", described, data.size());
 }
 
-CONFORMANCE_CASE(host_keeps_to_the_capsule_size, "fabrics.host.capsule-size", roles::host,
-                 over_rdma) {
+CONFORMANCE_CASE(host_keeps_to_the_capsule_size, "fabrics.host.capsule-size", roles::host, over_rdma) {
   // A little less than the 4096 bytes behind the entry that are there, so that what is a little too long is found out.
   constexpr std::uint32_t kRoom = 4080;
   bench.script.data_out = [](const CommandContext& command, MutableBytes data) {
@@ -201,8 +197,7 @@ CONFORMANCE_CASE(host_does_not_use_an_entry_without_a_port, "fabrics.host.discov
   bool seen = false;
   bench.script.data_out = [&](const CommandContext& command, MutableBytes data) {
     const bool log = command.sqe[0] == 0x02 && command.sqe[40] == 0x70;
-    const bool whole = std::search(data.begin(), data.end(), kNoPort.begin(), kNoPort.end()) !=
-                       data.end();
+    const bool whole = std::search(data.begin(), data.end(), kNoPort.begin(), kNoPort.end()) != data.end();
     seen = seen || (log && whole);
   };
   const auto outcome = bench.product().discover().wait_for(120_s);
@@ -216,8 +211,7 @@ CONFORMANCE_CASE(host_does_not_use_an_entry_without_a_port, "fabrics.host.discov
   }
 }
 
-CONFORMANCE_CASE(host_rereads_a_discovery_log_that_changed, "fabrics.host.discovery.genctr",
-                 roles::host) {
+CONFORMANCE_CASE(host_rereads_a_discovery_log_that_changed, "fabrics.host.discovery.genctr", roles::host) {
   std::uint64_t generation = 100;
   std::size_t headers = 0;
   bench.script.data_out = [&](const CommandContext& command, MutableBytes data) {
@@ -229,8 +223,7 @@ CONFORMANCE_CASE(host_rereads_a_discovery_log_that_changed, "fabrics.host.discov
   };
   const auto outcome = bench.product().discover().wait_for(60_s);
   check.precondition(outcome.has_value() && outcome->ok, "discovery ends well");
-  check.that(headers >= 4, "the log is read again until it holds still",
-             std::to_string(headers) + " reads of the header");
+  check.that(headers >= 4, "the log is read again until it holds still", std::to_string(headers) + " reads of the header");
 }
 
 }  // namespace fb::conformance

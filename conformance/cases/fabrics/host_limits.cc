@@ -23,8 +23,7 @@ void ready_at_once(EmbeddedSetup& setup) { setup.subsystem.enable_delay = setup.
 
 }  // namespace
 
-CONFORMANCE_CASE(host_reads_every_discovery_record, "fabrics.host.discovery.every-record", roles::host,
-                 furnished{&many_subsystems}) {
+CONFORMANCE_CASE(host_reads_every_discovery_record, "fabrics.host.discovery.every-record", roles::host, furnished{&many_subsystems}) {
   std::vector<bool> read;
   std::uint64_t records = 0;
   bench.script.data_out = [&](const CommandContext& command, MutableBytes data) {
@@ -40,8 +39,7 @@ CONFORMANCE_CASE(host_reads_every_discovery_record, "fabrics.host.discovery.ever
   const std::size_t whole = static_cast<std::size_t>(records + 1) * fabrics::DiscoveryEntry::size;
   read.resize(std::max(read.size(), whole));
   const auto gap = std::find(read.begin(), read.begin() + static_cast<std::ptrdiff_t>(whole), false);
-  check.that(gap == read.begin() + static_cast<std::ptrdiff_t>(whole),
-             "each of the " + std::to_string(records) + " records is read",
+  check.that(gap == read.begin() + static_cast<std::ptrdiff_t>(whole), "each of the " + std::to_string(records) + " records is read",
              "not byte " + std::to_string(gap - read.begin()) + " of " + std::to_string(whole));
 }
 
@@ -73,8 +71,7 @@ CONFORMANCE_CASE(host_waits_as_long_as_is_announced, "fabrics.host.init.ready-ti
     const auto outcome = bench.product().connect({.kato_ms = 60'000}).wait_for(60_s);
     check.precondition(enabled.has_value(), "the host enables the controller");
     const std::string time = std::to_string(announced * 500) + " ms" + (each.in_crto ? "" : " without CRTO");
-    check.that(outcome && outcome->ok, "the host waits for CSTS.RDY within CAP.TO of " + time,
-               outcome ? outcome->text : "no outcome");
+    check.that(outcome && outcome->ok, "the host waits for CSTS.RDY within CAP.TO of " + time, outcome ? outcome->text : "no outcome");
     bench.step("a Controller Reset");
     bool early = false;
     bench.script.admission = [&](const CommandContext& command) -> std::optional<nvme::Status> {

@@ -43,9 +43,9 @@ bool without_flow_control(const HostBench& bench) {
 }
 
 constexpr host_with kWithoutFlowControl{"disable_sqflow", [](EmbeddedSetup& setup) {
-                                           setup.connect.disable_sq_flow_control = true;
-                                           setup.subsystem.io_latency = 1_ms;
-                                         }};
+                                          setup.connect.disable_sq_flow_control = true;
+                                          setup.subsystem.io_latency = 1_ms;
+                                        }};
 
 nvme::SglDescriptor sgl_of(const SeenCommand& seen) {
   return nvme::SglDescriptor::parse(seen.sqe.bytes().subspan(nvme::sqe::sgl1.offset, 16));
@@ -54,9 +54,7 @@ bool in_capsule(const nvme::SglDescriptor& sgl) {
   return sgl.type == nvme::SglType::data_block && sgl.subtype == nvme::sgl_subtype::offset;
 }
 /// Bits 1:0 of an opcode, or of a Fabrics command's type, say which way data goes.
-bool moves_data(const SeenCommand& seen) {
-  return ((seen.opcode() == kFabrics ? seen.fctype() : seen.opcode()) & 3) != 0;
-}
+bool moves_data(const SeenCommand& seen) { return ((seen.opcode() == kFabrics ? seen.fctype() : seen.opcode()) & 3) != 0; }
 
 std::vector<const SeenCommand*> io_writes(const HostBench& bench) {
   std::vector<const SeenCommand*> found;
@@ -68,8 +66,8 @@ std::vector<const SeenCommand*> io_writes(const HostBench& bench) {
 
 }  // namespace
 
-CONFORMANCE_CASE(host_does_not_overfill_a_queue_without_flow_control, "fabrics.host.flow-control.off-bound",
-                 roles::host, kWithoutFlowControl) {
+CONFORMANCE_CASE(host_does_not_overfill_a_queue_without_flow_control, "fabrics.host.flow-control.off-bound", roles::host,
+                 kWithoutFlowControl) {
   std::uint32_t answered = 0, most = 0, size = 0;
   std::size_t before = 0;  // commands to the queue of an association that is over
   bool agreed = false;
@@ -91,12 +89,11 @@ CONFORMANCE_CASE(host_does_not_overfill_a_queue_without_flow_control, "fabrics.h
   check.precondition(without_flow_control(bench) && agreed, "host and controller agree on no SQ flow control");
   write_at_once(bench);
   check.precondition(most >= 2, "several commands at once");
-  check.that(most < size, "fewer commands than the queue has entries",
-             std::to_string(most) + " of " + std::to_string(size));
+  check.that(most < size, "fewer commands than the queue has entries", std::to_string(most) + " of " + std::to_string(size));
 }
 
-CONFORMANCE_CASE(host_does_not_wait_for_sqhd_without_flow_control, "fabrics.host.flow-control.sqhd-reserved",
-                 roles::host, kWithoutFlowControl) {
+CONFORMANCE_CASE(host_does_not_wait_for_sqhd_without_flow_control, "fabrics.host.flow-control.sqhd-reserved", roles::host,
+                 kWithoutFlowControl) {
   bench.connect_product({.queue_entries = kEntries});
   check.precondition(without_flow_control(bench), "the host asks for no SQ flow control");
   const std::size_t connections = bench.connections();
@@ -182,8 +179,7 @@ CONFORMANCE_CASE(host_describes_data_as_rdma_can_carry_it, "fabrics.host.rdma.de
     const bool keyed = type == 4 && (sgl.subtype == 0 || sgl.subtype == 0xF);
     const bool offset = seen.qid != 0 && (type == 0 || type == 2 || type == 3) && sgl.subtype == 1;
     check.that(keyed || offset || type == 5, "a descriptor of this transport",
-               "type " + std::to_string(type) + " subtype " + std::to_string(sgl.subtype) + " on queue " +
-                   std::to_string(seen.qid));
+               "type " + std::to_string(type) + " subtype " + std::to_string(sgl.subtype) + " on queue " + std::to_string(seen.qid));
   }
   check.precondition(looked > 0, "commands with data arrive");
 }

@@ -23,8 +23,8 @@ struct Timeout {
   std::uint16_t kas;  ///< units of 100 ms
   bool by_traffic;
 };
-constexpr std::array<Timeout, 6> kTimeouts = {{{1000, 1, false}, {1500, 10, false}, {2300, 10, true}, {5000, 30, false},
-                                              {15'000, 100, false}, {61'000, 1, true}}};
+constexpr std::array<Timeout, 6> kTimeouts = {
+    {{1000, 1, false}, {1500, 10, false}, {2300, 10, true}, {5000, 30, false}, {15'000, 100, false}, {61'000, 1, true}}};
 
 void announce(HostBench& bench, const Timeout& timeout) {
   bench.script.data_out = [&timeout](const CommandContext& command, MutableBytes data) {

@@ -50,8 +50,7 @@ CONFORMANCE_CASE(host_waits_between_attempts_after_a_loss, "fabrics.host.reconne
   bench.script = {};
 }
 
-CONFORMANCE_CASE(host_recovers_when_keep_alive_is_not_answered, "fabrics.host.keep-alive.lost",
-                 roles::host, reaches{"bench.keep_alive"}) {
+CONFORMANCE_CASE(host_recovers_when_keep_alive_is_not_answered, "fabrics.host.keep-alive.lost", roles::host, reaches{"bench.keep_alive"}) {
   // The controller itself never gives up: only the host can notice.
   bench.script.departs = [](std::string_view point) { return point == "sub.kato.never"; };
   bench.script.completion = [&](const CommandContext& command, MutableBytes) {
@@ -61,16 +60,15 @@ CONFORMANCE_CASE(host_recovers_when_keep_alive_is_not_answered, "fabrics.host.ke
   };
   bench.connect_product({.kato_ms = 5000});
   bench.forget_seen();
-  const bool asked =
-      bench.run_until([&] { return !bench.commands_of(kKeepAlive).empty(); }, 60_s);
+  const bool asked = bench.run_until([&] { return !bench.commands_of(kKeepAlive).empty(); }, 60_s);
   check.precondition(asked, "the host sends Keep Alive");
   // KATO is 5 s; some hosts wait a while before they connect again, and some leave that to who uses them.
-  check.that(bench.run_until([&] { return connects_again(bench) || !associated(bench); }, 60_s),
-             "the host ends this association", "it does nothing");
+  check.that(bench.run_until([&] { return connects_again(bench) || !associated(bench); }, 60_s), "the host ends this association",
+             "it does nothing");
 }
 
-CONFORMANCE_CASE(host_notices_a_bogus_invalidation, "fabrics.host.invalidate.bogus", roles::host,
-                 over_rdma, reaches{"bench.wrong_key"}, beyond_networkdirect("NetworkDirect has no Send with invalidate")) {
+CONFORMANCE_CASE(host_notices_a_bogus_invalidation, "fabrics.host.invalidate.bogus", roles::host, over_rdma, reaches{"bench.wrong_key"},
+                 beyond_networkdirect("NetworkDirect has no Send with invalidate")) {
   bench.connect_product();
   bool held = false;
   bench.script.completion = [&](const CommandContext& command, MutableBytes) {
@@ -97,15 +95,15 @@ CONFORMANCE_CASE(host_notices_a_bogus_invalidation, "fabrics.host.invalidate.bog
   };
   check.precondition(bench.run_until(asks, 10_s), "the host leaves the invalidation of its keys to the controller");
   // Well before the time at which the first read would be given up for its own sake.
-  check.that(bench.run_until([&] { return connects_again(bench); }, 20_s),
-             "the host ends the association", "it goes on as if nothing had been");
+  check.that(bench.run_until([&] { return connects_again(bench); }, 20_s), "the host ends the association",
+             "it goes on as if nothing had been");
   bench.script = {};
   first.wait_for(300_s);
   second.wait_for(300_s);
 }
 
-CONFORMANCE_CASE(host_takes_back_what_was_not_invalidated, "fabrics.host.invalidate.ignored",
-                 roles::host, over_rdma, reaches{"bench.left_key"}) {
+CONFORMANCE_CASE(host_takes_back_what_was_not_invalidated, "fabrics.host.invalidate.ignored", roles::host, over_rdma,
+                 reaches{"bench.left_key"}) {
   bench.connect_product();
   Bytes& one = bench.keep(filled(8192, 0x11));
   Bytes& two = bench.keep(filled(8192, 0x22));

@@ -4,18 +4,15 @@
 
 namespace fb::conformance {
 
-CONFORMANCE_CASE(host_request_names_its_io_queue, "fabrics.host.request.io-queue", roles::host,
-                 over_rdma) {
+CONFORMANCE_CASE(host_request_names_its_io_queue, "fabrics.host.request.io-queue", roles::host, over_rdma) {
   // A controller that looks away: what the host says is judged here, not there.
   bench.script.refuses = [](const CommandContext&, subsystem::Refusal&) { return false; };
   bench.product().connect({.io_queues = 2, .queue_entries = 64}).wait_for(30_s);
-  check.precondition(bench.requests().size() == 3,
-                     "three connection requests, for the admin queue and two I/O queues");
+  check.precondition(bench.requests().size() == 3, "three connection requests, for the admin queue and two I/O queues");
 
   for (std::uint16_t qid = 1; qid <= 2; ++qid) {
     const auto connects = bench.commands(qid);
-    check.precondition(!connects.empty() && connects.front()->fctype() == 0x01,
-                       "the first command of an I/O queue is Connect");
+    check.precondition(!connects.empty() && connects.front()->fctype() == 0x01, "the first command of an I/O queue is Connect");
     const auto request = View<fabrics::RdmaRequest>::over(bench.requests()[qid]);
     check.require(request.has_value(), "32 bytes of private data", "fewer");
     check.equal("QID in the request", request->get(fabrics::rdma_request::qid), qid);

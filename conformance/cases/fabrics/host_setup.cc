@@ -25,8 +25,7 @@ CONFORMANCE_CASE(host_begins_with_the_admin_queue, "fabrics.host.connect.first-q
   let_it_connect(bench);
   const auto connects = bench.fabrics_commands(kConnect);
   check.precondition(!connects.empty(), "a Connect arrives");
-  check.equal("QID of the first Connect", connects.front()->as<fabrics::ConnectSqe>().get(fabrics::connect_sqe::qid),
-              fabrics::kAdminQueue);
+  check.equal("QID of the first Connect", connects.front()->as<fabrics::ConnectSqe>().get(fabrics::connect_sqe::qid), fabrics::kAdminQueue);
 }
 
 CONFORMANCE_CASE(host_names_itself_by_an_identifier, "fabrics.host.connect.hostid", roles::host) {
@@ -50,12 +49,10 @@ CONFORMANCE_CASE(host_says_how_long_it_may_be_silent, "fabrics.host.connect.kato
   bench.product().connect({.kato_ms = 5000}).wait_for(30_s);
   const auto connects = connects_of(bench, false);
   check.precondition(!connects.empty(), "an admin Connect arrives");
-  check.that(connects.front()->as<fabrics::ConnectSqe>().get(fabrics::connect_sqe::kato) != 0,
-             "a keep alive timeout", "0, which is none");
+  check.that(connects.front()->as<fabrics::ConnectSqe>().get(fabrics::connect_sqe::kato) != 0, "a keep alive timeout", "0, which is none");
 }
 
-CONFORMANCE_CASE(host_waits_for_the_answer_to_connect, "fabrics.host.connect.awaited", roles::host,
-                 reaches{"bench.held"}) {
+CONFORMANCE_CASE(host_waits_for_the_answer_to_connect, "fabrics.host.connect.awaited", roles::host, reaches{"bench.held"}) {
   bool held = false;
   bench.script.completion = [&](const CommandContext& command, MutableBytes) {
     if (!is_connect(command)) return Answer::send;

@@ -11,7 +11,7 @@
 
 namespace fb::conformance::host_setup {
 
-inline constexpr std::uint8_t kFabrics = 0x7F;                                          // opcode
+inline constexpr std::uint8_t kFabrics = 0x7F;                                            // opcode
 inline constexpr std::uint8_t kPropertySet = 0x00, kConnect = 0x01, kPropertyGet = 0x04;  // FCTYPE
 inline constexpr std::uint8_t kIdentify = 0x06, kSetFeatures = 0x09, kKeepAlive = 0x18;   // admin
 inline constexpr std::uint8_t kWrite = 0x01, kRead = 0x02;                                // I/O
@@ -22,9 +22,7 @@ inline void let_it_connect(HostBench& bench, const HostUnderTest::Request& reque
   bench.product().connect(request).wait_for(30_s);
 }
 
-inline bool is_connect(const CommandContext& command) {
-  return command.sqe[0] == kFabrics && command.sqe[4] == kConnect;
-}
+inline bool is_connect(const CommandContext& command) { return command.sqe[0] == kFabrics && command.sqe[4] == kConnect; }
 
 inline std::vector<const SeenCommand*> connects_of(const HostBench& bench, bool io) {
   std::vector<const SeenCommand*> found;
@@ -35,9 +33,7 @@ inline std::vector<const SeenCommand*> connects_of(const HostBench& bench, bool 
 }
 
 inline bool has_data(const SeenCommand& connect) { return connect.data.size() == fabrics::ConnectData::size; }
-inline View<fabrics::ConnectData> data_of(const SeenCommand& connect) {
-  return View<fabrics::ConnectData>{connect.data};
-}
+inline View<fabrics::ConnectData> data_of(const SeenCommand& connect) { return View<fabrics::ConnectData>{connect.data}; }
 
 inline bool all_zero(ByteView bytes) {
   return std::all_of(bytes.begin(), bytes.end(), [](std::uint8_t one) { return one == 0; });

@@ -11,8 +11,7 @@ constexpr std::uint32_t kKatoMs = 2000;
 
 /// The timeout as the controller keeps it.
 Duration timeout_of(RawAssociation& association) {
-  const host::RawReply reply =
-      association.admin().send(host::get_features(nvme::FeatureId::keep_alive_timer)).wait();
+  const host::RawReply reply = association.admin().send(host::get_features(nvme::FeatureId::keep_alive_timer)).wait();
   if (!reply.ok() || reply.dw0() == 0) throw CannotArrange{"there is no keep alive timeout to read"};
   return Duration::ms(reply.dw0());
 }
@@ -56,14 +55,12 @@ RawAssociation* begin_keep_alive(ControllerBench& bench, Beginning beginning) {
   return usable ? &association : nullptr;
 }
 
-void static_model(EmbeddedSetup& setup) {
-  setup.subsystem.controllers = subsystem::ControllerModel::static_controllers;
-}
+void static_model(EmbeddedSetup& setup) { setup.subsystem.controllers = subsystem::ControllerModel::static_controllers; }
 
 }  // namespace
 
-CONFORMANCE_CASE(silence_ends_the_association, "fabrics.keep-alive.expires", roles::controller,
-                 needs{&keep_alive}, lasts{40_s}, reaches{"subsystem.keep_alive.expired"}) {
+CONFORMANCE_CASE(silence_ends_the_association, "fabrics.keep-alive.expires", roles::controller, needs{&keep_alive}, lasts{40_s},
+                 reaches{"subsystem.keep_alive.expired"}) {
   for (const Beginning beginning : {Beginning::connect, Beginning::set_features, Beginning::reset}) {
     RawAssociation* const association = begin_keep_alive(bench, beginning);
     if (association == nullptr) continue;
@@ -85,8 +82,7 @@ CONFORMANCE_CASE(silence_ends_the_association, "fabrics.keep-alive.expires", rol
   }
 }
 
-CONFORMANCE_CASE(keep_alive_keeps_the_association, "fabrics.keep-alive.keeps", roles::controller,
-                 needs{&keep_alive}, lasts{20_s}) {
+CONFORMANCE_CASE(keep_alive_keeps_the_association, "fabrics.keep-alive.keeps", roles::controller, needs{&keep_alive}, lasts{20_s}) {
   RawAssociation& association = bench.associate({.kato_ms = kKatoMs});
   open_queues(bench, association);
   const Duration timeout = timeout_of(association);
@@ -99,23 +95,18 @@ CONFORMANCE_CASE(keep_alive_keeps_the_association, "fabrics.keep-alive.keeps", r
   expect_association(check, association);
 }
 
-CONFORMANCE_CASE(keep_alive_cannot_be_switched_off, "fabrics.keep-alive.zero", roles::controller,
-                 needs{&keep_alive}, reaches{"feature.kato.zero"}) {
+CONFORMANCE_CASE(keep_alive_cannot_be_switched_off, "fabrics.keep-alive.zero", roles::controller, needs{&keep_alive},
+                 reaches{"feature.kato.zero"}) {
   RawAssociation& association = bench.associate({.kato_ms = 60000});
   const Duration before = timeout_of(association);
   const auto off = host::set_features(nvme::FeatureId::keep_alive_timer, 0);
   check.status(answered(check, association.admin().send(off).wait()), sc::keep_alive_timeout_invalid);
-  const host::RawReply reply = answered(
-      check,
-      association.admin().send(host::get_features(nvme::FeatureId::keep_alive_timer)).wait());
-  check.equal("the timeout afterwards, in ms", reply.dw0(),
-              static_cast<std::uint32_t>(before.count_ms()));
+  const host::RawReply reply = answered(check, association.admin().send(host::get_features(nvme::FeatureId::keep_alive_timer)).wait());
+  check.equal("the timeout afterwards, in ms", reply.dw0(), static_cast<std::uint32_t>(before.count_ms()));
 }
 
-CONFORMANCE_CASE(keep_alive_timeout_is_rounded_up, "fabrics.keep-alive.rounding",
-                 roles::controller, needs{&keep_alive}) {
-  const auto grain =
-      std::uint32_t{bench.declared().identify().get(nvme::id_ctrl::kas)} * 100;
+CONFORMANCE_CASE(keep_alive_timeout_is_rounded_up, "fabrics.keep-alive.rounding", roles::controller, needs{&keep_alive}) {
+  const auto grain = std::uint32_t{bench.declared().identify().get(nvme::id_ctrl::kas)} * 100;
   check.precondition(grain > 0, "the product says its keep alive granularity");
   const std::uint32_t asked = 60 * grain + 1;
   RawAssociation& association = bench.associate({.kato_ms = asked});
@@ -124,26 +115,21 @@ CONFORMANCE_CASE(keep_alive_timeout_is_rounded_up, "fabrics.keep-alive.rounding"
   check.equal("the timeout modulo KAS", kept % grain, 0u);
 }
 
-CONFORMANCE_CASE(host_can_connect_after_expiry, "fabrics.keep-alive.reconnect-after",
-                 roles::controller, needs{&keep_alive}, lasts{30_s},
+CONFORMANCE_CASE(host_can_connect_after_expiry, "fabrics.keep-alive.reconnect-after", roles::controller, needs{&keep_alive}, lasts{30_s},
                  reaches{"subsystem.keep_alive.expired"}) {
   RawAssociation& association = bench.associate({.kato_ms = kKatoMs});
   const Duration latest = latest_expiry(bench, timeout_of(association));
-  check.precondition(association.admin().ended().wait_for(latest).has_value(),
-                     "the keep alive timeout expires");
+  check.precondition(association.admin().ended().wait_for(latest).has_value(), "the keep alive timeout expires");
   check.success(connect_when_free(check, bench), "Connect after the expiry");
 }
 
-CONFORMANCE_CASE(expiry_leaves_an_error_log_entry, "fabrics.keep-alive.error-log",
-                 roles::controller, arranged{"the static controller model", &static_model},
-                 reaches{"subsystem.keep_alive.expired"}) {
+CONFORMANCE_CASE(expiry_leaves_an_error_log_entry, "fabrics.keep-alive.error-log", roles::controller,
+                 arranged{"the static controller model", &static_model}, reaches{"subsystem.keep_alive.expired"}) {
   RawAssociation& first = bench.associate({.kato_ms = kKatoMs, .cntlid = 1});
-  check.precondition(first.admin().ended().wait_for(10_s).has_value(),
-                     "the keep alive timeout expires");
+  check.precondition(first.admin().ended().wait_for(10_s).has_value(), "the keep alive timeout expires");
   RawAssociation& second = bench.associate({.cntlid = 1});
   const auto command = host::get_log(nvme::LogPage::error_information, 16 * nvme::ErrorEntry::size);
-  const host::RawReply reply =
-      answered(check, second.admin().send(command, 16 * nvme::ErrorEntry::size).wait());
+  const host::RawReply reply = answered(check, second.admin().send(command, 16 * nvme::ErrorEntry::size).wait());
   check.require_success(reply, "Get Log Page of the error log");
   bool found = false;
   for (std::size_t at = 0; at < reply.data.size(); at += nvme::ErrorEntry::size) {

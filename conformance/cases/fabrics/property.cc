@@ -27,8 +27,8 @@ CONFORMANCE_CASE(cap_shows_values_that_fabrics_fixes, "fabrics.property.cap", ro
   check.equal("CAP.CQR", cap.get(fabrics::cap::cqr), true);
   check.equal("CAP.DSTRD", cap.get(fabrics::cap::dstrd), 0u);
   check.that(cap.get(fabrics::cap::mqes).count() >= 2, "CAP.MQES is at least 1", "it is 0");
-  check.that(cap.get(fabrics::cap::mpsmax) >= cap.get(fabrics::cap::mpsmin),
-             "CAP.MPSMAX is not below CAP.MPSMIN", words(cap.get(fabrics::cap::mpsmax)));
+  check.that(cap.get(fabrics::cap::mpsmax) >= cap.get(fabrics::cap::mpsmin), "CAP.MPSMAX is not below CAP.MPSMIN",
+             words(cap.get(fabrics::cap::mpsmax)));
   check.that(cap.get(fabrics::cap::css) != 0, "CAP.CSS names what CC.CSS can select", "it is 0");
 }
 
@@ -53,24 +53,20 @@ CONFORMANCE_CASE(crto_is_readable, "fabrics.property.crto", roles::controller, n
   const host::RawReply reply = get(check, association, prop::crto, 0);
   check.require_success(reply, "Property Get of CRTO");
   const auto crto = record_from_integer<fabrics::Crto>(reply.value() & 0xFFFFFFFF);
-  check.that(crto.get(fabrics::crto::crwmt) >= crto.get(fabrics::crto::crimt),
-             "CRTO.CRWMT is not below CRTO.CRIMT",
-             "CRWMT " + words(crto.get(fabrics::crto::crwmt)) + ", CRIMT " +
-                 words(crto.get(fabrics::crto::crimt)));
+  check.that(crto.get(fabrics::crto::crwmt) >= crto.get(fabrics::crto::crimt), "CRTO.CRWMT is not below CRTO.CRIMT",
+             "CRWMT " + words(crto.get(fabrics::crto::crwmt)) + ", CRIMT " + words(crto.get(fabrics::crto::crimt)));
 }
 
-CONFORMANCE_CASE(property_get_refuses_reserved_offset, "fabrics.property.unknown-offset",
-                 roles::controller, reaches{"property.offset"}) {
+CONFORMANCE_CASE(property_get_refuses_reserved_offset, "fabrics.property.unknown-offset", roles::controller, reaches{"property.offset"}) {
   RawAssociation& association = bench.associate({.enable = false});
   constexpr std::uint32_t kIntms = 0x0C, kDoorbell = 0x1000, kNowhere = 0xFFFFFFF0;
   for (const std::uint32_t offset : {kIntms, kDoorbell, kNowhere}) {
-    check.status(get(check, association, offset, 0), kNoSuchProperty,
-                 "Property Get at " + words(offset));
+    check.status(get(check, association, offset, 0), kNoSuchProperty, "Property Get at " + words(offset));
   }
 }
 
-CONFORMANCE_CASE(property_get_refuses_offset_inside_property, "fabrics.property.inside-offset",
-                 roles::controller, reaches{"property.offset"}) {
+CONFORMANCE_CASE(property_get_refuses_offset_inside_property, "fabrics.property.inside-offset", roles::controller,
+                 reaches{"property.offset"}) {
   RawAssociation& association = bench.associate({.enable = false});
   // It is the host that is told to begin where a property does. A controller may see two dwords in a qword, as over
   // PCIe; what it gives then is what stands there.
@@ -83,14 +79,12 @@ CONFORMANCE_CASE(property_get_refuses_offset_inside_property, "fabrics.property.
   check.status(get(check, association, prop::vs + 2, 0), kNoSuchProperty, "the middle of VS");
 }
 
-CONFORMANCE_CASE(property_get_refuses_reserved_size, "fabrics.property.attrib-size",
-                 roles::controller, reaches{"property.attrib"}) {
+CONFORMANCE_CASE(property_get_refuses_reserved_size, "fabrics.property.attrib-size", roles::controller, reaches{"property.attrib"}) {
   RawAssociation& association = bench.associate({.enable = false});
   const std::uint64_t before = association.property(prop::cc);
   for (unsigned size = 2; size < 8; ++size) {
     for (const std::uint32_t offset : {prop::cap, prop::vs, prop::cc, prop::csts}) {
-      check.status(get(check, association, offset, size), kNoSuchProperty,
-                   "Property Get at " + words(offset) + " of size " + words(size));
+      check.status(get(check, association, offset, size), kNoSuchProperty, "Property Get at " + words(offset) + " of size " + words(size));
     }
     auto command = host::property_set(prop::cc, association.enabling_cc());
     command.set(fabrics::property_sqe::size, size);
@@ -99,25 +93,21 @@ CONFORMANCE_CASE(property_get_refuses_reserved_size, "fabrics.property.attrib-si
   check.equal("CC afterwards", association.property(prop::cc), before);
 }
 
-CONFORMANCE_CASE(property_get_refuses_wrong_width, "fabrics.property.wrong-width",
-                 roles::controller, reaches{"property.size"}) {
+CONFORMANCE_CASE(property_get_refuses_wrong_width, "fabrics.property.wrong-width", roles::controller, reaches{"property.size"}) {
   RawAssociation& association = bench.associate({.enable = false});
   check.status(get(check, association, prop::vs, 1), kNoSuchProperty, "VS with 8 bytes");
   check.status(get(check, association, prop::csts, 1), kNoSuchProperty, "CSTS with 8 bytes");
 }
 
-CONFORMANCE_CASE(read_only_property_keeps_its_value, "fabrics.property.read-only",
-                 roles::controller, reaches{"property.read_only"}) {
+CONFORMANCE_CASE(read_only_property_keeps_its_value, "fabrics.property.read-only", roles::controller, reaches{"property.read_only"}) {
   RawAssociation& association = any_controller(bench);
   const std::uint64_t before = association.property(prop::vs);
-  const host::RawReply reply =
-      answered(check, association.set_property(prop::vs, before ^ 0x00010100));
+  const host::RawReply reply = answered(check, association.set_property(prop::vs, before ^ 0x00010100));
   check.status(reply, one_of(sc::invalid_field, sc::success), "Property Set of VS");
   check.equal("VS afterwards", association.property(prop::vs), before);
 }
 
-CONFORMANCE_CASE(nssr_without_signature_resets_nothing, "fabrics.property.nssr-value",
-                 roles::controller) {
+CONFORMANCE_CASE(nssr_without_signature_resets_nothing, "fabrics.property.nssr-value", roles::controller) {
   RawAssociation& association = bench.associate();
   const bool feature = bench.declared().capabilities().get(fabrics::cap::nssrs);
   const std::uint32_t value = feature ? 0x4E564D66u : fabrics::kNssrValue;
@@ -132,33 +122,29 @@ CONFORMANCE_CASE(fabrics_command_takes_sgl_form, "fabrics.psdt.fabrics-command",
   for (const nvme::Psdt form : {nvme::Psdt::sgl, nvme::Psdt::sgl_metadata_sgl}) {
     host::RawCommand command = with_sgl(host::as_sqe(host::property_get(prop::vs)), nvme::SglDescriptor::keyed(0, 0, 0));
     command.sqe.set(nvme::sqe::psdt, form);
-    const auto legal = form == nvme::Psdt::sgl ? one_of(sc::success)
-                                               : one_of(sc::success, sc::invalid_field);
+    const auto legal = form == nvme::Psdt::sgl ? one_of(sc::success) : one_of(sc::success, sc::invalid_field);
     check.status(answered(check, association.admin().send_command(command).wait()), legal,
                  "Property Get with PSDT " + words(static_cast<unsigned>(form)));
   }
 }
 
-CONFORMANCE_CASE(reserved_fabrics_type_is_refused, "fabrics.command.reserved-fctype",
-                 roles::controller, reaches{"fabrics.fctype"}) {
+CONFORMANCE_CASE(reserved_fabrics_type_is_refused, "fabrics.command.reserved-fctype", roles::controller, reaches{"fabrics.fctype"}) {
   RawAssociation& association = bench.associate({.enable = false});
   for (const unsigned type : {0x02u, 0x7Fu}) {
     auto command = host::property_get(prop::vs);
     command.set(fabrics::sqe::fctype, type);
-    check.status(answered(check, association.admin().send(command).wait()),
-                 one_of(sc::invalid_field, sc::invalid_opcode), "FCTYPE " + words(type));
+    check.status(answered(check, association.admin().send(command).wait()), one_of(sc::invalid_field, sc::invalid_opcode),
+                 "FCTYPE " + words(type));
   }
 }
 
-CONFORMANCE_CASE(property_command_on_io_queue_is_refused, "fabrics.command.property-on-io-queue",
-                 roles::controller, reaches{"fabrics.io_queue"}) {
+CONFORMANCE_CASE(property_command_on_io_queue_is_refused, "fabrics.command.property-on-io-queue", roles::controller,
+                 reaches{"fabrics.io_queue"}) {
   RawAssociation& association = bench.associate();
   host::RawQueue& queue = association.open_io();
   const auto refusals = one_of(sc::invalid_field, sc::invalid_opcode);
-  check.status(answered(check, queue.send(host::property_get(prop::vs)).wait()), refusals,
-               "Property Get on an I/O queue");
-  check.status(answered(check, queue.send(host::property_set(prop::cc, 0)).wait()), refusals,
-               "Property Set on an I/O queue");
+  check.status(answered(check, queue.send(host::property_get(prop::vs)).wait()), refusals, "Property Get on an I/O queue");
+  check.status(answered(check, queue.send(host::property_set(prop::cc, 0)).wait()), refusals, "Property Set on an I/O queue");
   check.equal("CSTS.RDY afterwards", association.property(prop::csts) & 1, 1u);
 }
 

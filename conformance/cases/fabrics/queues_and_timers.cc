@@ -69,8 +69,7 @@ host::RawQueue& queue_for(ControllerBench& bench, const RawAssociation& associat
 
 }  // namespace
 
-CONFORMANCE_CASE(responses_carry_the_identifier_of_their_command, "fabrics.completion.identifier",
-                 roles::controller) {
+CONFORMANCE_CASE(responses_carry_the_identifier_of_their_command, "fabrics.completion.identifier", roles::controller) {
   host::RawQueue& queue = bench.raw_queue();
   auto connect = bench.connect_command();
   connect.sqe.set(fabrics::sqe::cid, 0x3A51);
@@ -91,8 +90,7 @@ CONFORMANCE_CASE(responses_carry_the_identifier_of_their_command, "fabrics.compl
 CONFORMANCE_CASE(sqhd_is_not_ahead_of_the_host, "fabrics.flow-control.not-ahead", roles::controller) {
   constexpr std::uint16_t kEntries = 16;
   host::RawQueue& queue = bench.raw_queue({.entries = kEntries});
-  const host::RawReply connected =
-      answered(check, queue.send(bench.connect_command({.entries = kEntries})).wait());
+  const host::RawReply connected = answered(check, queue.send(bench.connect_command({.entries = kEntries})).wait());
   check.precondition_success(connected, "Connect");
   check.between<unsigned>("SQHD after Connect", sqhd(connected), 0, 1);
   for (unsigned sent = 2; sent < 8; ++sent) {
@@ -151,19 +149,17 @@ CONFORMANCE_CASE(reset_clears_the_shutdown_status, "fabrics.reset.shutdown-statu
 CONFORMANCE_CASE(abrupt_shutdown_completes, "fabrics.shutdown.abrupt", roles::controller) {
   RawAssociation& association = bench.associate();
   const bool complete = shut_down(bench, check, association, kAbrupt);
-  check.that(complete, "CSTS.SHST is 10b within RTD3E, or ten seconds",
-             "CSTS is " + words(association.property(prop::csts)));
+  check.that(complete, "CSTS.SHST is 10b within RTD3E, or ten seconds", "CSTS is " + words(association.property(prop::csts)));
 }
 
-CONFORMANCE_CASE(host_may_take_its_time_to_enable, "fabrics.keep-alive.before-enable", roles::controller,
-                 needs{&keep_alive}, lasts{30_s}) {
+CONFORMANCE_CASE(host_may_take_its_time_to_enable, "fabrics.keep-alive.before-enable", roles::controller, needs{&keep_alive}, lasts{30_s}) {
   RawAssociation& association = bench.associate({.enable = false, .kato_ms = kKatoMs});
   bench.world().run_for(30_s);
   expect_association(check, association, "the association outlasts the timeout of a controller that is not enabled");
 }
 
-CONFORMANCE_CASE(shutdown_stops_the_keep_alive_timer, "fabrics.keep-alive.after-shutdown", roles::controller,
-                 needs{&keep_alive}, lasts{20_s}) {
+CONFORMANCE_CASE(shutdown_stops_the_keep_alive_timer, "fabrics.keep-alive.after-shutdown", roles::controller, needs{&keep_alive},
+                 lasts{20_s}) {
   RawAssociation& association = bench.associate({.kato_ms = kKatoMs});
   const Duration timeout = timeout_of(association);
   check.precondition(shut_down(bench, check, association, kNormal), "the shutdown completes");
@@ -174,8 +170,8 @@ CONFORMANCE_CASE(shutdown_stops_the_keep_alive_timer, "fabrics.keep-alive.after-
   expect_association(check, association, "the association outlasts the timeout of a controller that is shut down");
 }
 
-CONFORMANCE_CASE(commands_keep_the_association, "fabrics.keep-alive.traffic", roles::controller, with_traffic,
-                 needs{&keep_alive}, needs{&traffic_based}, lasts{20_s}) {
+CONFORMANCE_CASE(commands_keep_the_association, "fabrics.keep-alive.traffic", roles::controller, with_traffic, needs{&keep_alive},
+                 needs{&traffic_based}, lasts{20_s}) {
   RawAssociation& association = bench.associate({.kato_ms = kKatoMs});
   const Duration timeout = timeout_of(association);
   for (unsigned i = 0; i < 10; ++i) {
@@ -187,8 +183,8 @@ CONFORMANCE_CASE(commands_keep_the_association, "fabrics.keep-alive.traffic", ro
   expect_association(check, association);
 }
 
-CONFORMANCE_CASE(io_commands_keep_the_association, "fabrics.keep-alive.traffic", roles::controller, with_traffic,
-                 needs{&keep_alive}, needs{&traffic_based}, needs{&a_namespace}, lasts{40_s}) {
+CONFORMANCE_CASE(io_commands_keep_the_association, "fabrics.keep-alive.traffic", roles::controller, with_traffic, needs{&keep_alive},
+                 needs{&traffic_based}, needs{&a_namespace}, lasts{40_s}) {
   RawAssociation& association = bench.associate({.kato_ms = kKatoMs});
   const Duration timeout = timeout_of(association);
   for (host::RawQueue* const queue : open_queues(bench, association)) {
@@ -203,25 +199,23 @@ CONFORMANCE_CASE(io_commands_keep_the_association, "fabrics.keep-alive.traffic",
   expect_association(check, association, "the association outlasts commands on its I/O queues alone");
 }
 
-CONFORMANCE_CASE(silence_after_commands_ends_the_association, "fabrics.keep-alive.silence", roles::controller,
-                 with_traffic, needs{&keep_alive}, needs{&traffic_based}, lasts{20_s}) {
+CONFORMANCE_CASE(silence_after_commands_ends_the_association, "fabrics.keep-alive.silence", roles::controller, with_traffic,
+                 needs{&keep_alive}, needs{&traffic_based}, lasts{20_s}) {
   RawAssociation& association = bench.associate({.kato_ms = kKatoMs});
   const Duration timeout = timeout_of(association);
   check.require_success(answered(check, get_timeout(association)), "Get Features");
   const Duration latest = timeout * 2 + Duration::ms(bench.declared().identify().get(nvme::id_ctrl::cqt)) + 1_s;
-  check.that(association.admin().ended().wait_for(latest).has_value(),
-             "the connection ends within 2 x KATT + CQT of the last command", "it stays");
+  check.that(association.admin().ended().wait_for(latest).has_value(), "the connection ends within 2 x KATT + CQT of the last command",
+             "it stays");
 }
 
-CONFORMANCE_CASE(timeout_of_zero_means_no_timer, "fabrics.keep-alive.disabled", roles::controller,
-                 needs{&keep_alive}, lasts{45_s}) {
+CONFORMANCE_CASE(timeout_of_zero_means_no_timer, "fabrics.keep-alive.disabled", roles::controller, needs{&keep_alive}, lasts{45_s}) {
   RawAssociation& association = bench.associate({.kato_ms = 0});
   bench.world().run_for(45_s);
   expect_association(check, association, "the association outlasts a silence");
 }
 
-CONFORMANCE_CASE(new_timeout_takes_effect, "fabrics.keep-alive.set", roles::controller, needs{&keep_alive},
-                 lasts{20_s}) {
+CONFORMANCE_CASE(new_timeout_takes_effect, "fabrics.keep-alive.set", roles::controller, needs{&keep_alive}, lasts{20_s}) {
   RawAssociation& association = bench.associate({.kato_ms = kKatoMs});
   const Duration before = timeout_of(association);
   const auto longer = static_cast<std::uint32_t>((before * 10).count_ms());
@@ -240,25 +234,21 @@ CONFORMANCE_CASE(cc_reads_as_written, "fabrics.property.cc-reads-back", roles::c
   check.equal("CC", static_cast<std::uint32_t>(association.property(prop::cc)), written);
 }
 
-CONFORMANCE_CASE(property_set_refuses_reserved_offset, "fabrics.property.set-unknown", roles::controller,
-                 reaches{"property.offset"}) {
+CONFORMANCE_CASE(property_set_refuses_reserved_offset, "fabrics.property.set-unknown", roles::controller, reaches{"property.offset"}) {
   RawAssociation& association = bench.associate({.enable = false});
   constexpr std::uint32_t kDoorbell = 0x1000, kNowhere = 0xFFFFFFF0;
   for (const std::uint32_t offset : {kDoorbell, kNowhere}) {
-    check.status(answered(check, association.set_property(offset, 0)), kNoSuchProperty,
-                 "Property Set at " + words(offset));
+    check.status(answered(check, association.set_property(offset, 0)), kNoSuchProperty, "Property Set at " + words(offset));
   }
   expect_association(check, association);
 }
 
-CONFORMANCE_CASE(property_set_refuses_wrong_width, "fabrics.property.set-wrong-width", roles::controller,
-                 reaches{"property.size"}) {
+CONFORMANCE_CASE(property_set_refuses_wrong_width, "fabrics.property.set-wrong-width", roles::controller, reaches{"property.size"}) {
   RawAssociation& association = bench.associate();
   const std::uint64_t before = association.property(prop::cc);
   auto command = host::property_set(prop::cc, 0);
   command.set(fabrics::property_sqe::size, fabrics::PropertySize::eight);
-  check.status(answered(check, association.admin().send(command).wait()), kNoSuchProperty,
-               "Property Set of CC with 8 bytes");
+  check.status(answered(check, association.admin().send(command).wait()), kNoSuchProperty, "Property Set of CC with 8 bytes");
   check.equal("CC afterwards", association.property(prop::cc), before);
 }
 

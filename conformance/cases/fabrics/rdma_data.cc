@@ -42,22 +42,20 @@ void write_pattern(ControllerBench& bench, host::RawQueue& queue, const Bytes& d
 
 Bytes read_back(Check& check, ControllerBench& bench, host::RawQueue& queue, std::uint32_t blocks) {
   const std::size_t bytes = std::size_t{blocks} * bench.declared().block_bytes;
-  const host::RawReply reply =
-      answered(check, queue.send(host::read(bench.nsid(), bench.first_lba(), blocks), bytes).wait());
+  const host::RawReply reply = answered(check, queue.send(host::read(bench.nsid(), bench.first_lba(), blocks), bytes).wait());
   check.require_success(reply, "Read");
   return reply.data;
 }
 
-host::RawReply read_into(Check& check, ControllerBench& bench, host::RawQueue& queue,
-                         std::uint32_t blocks, const SglDescriptor& sgl) {
+host::RawReply read_into(Check& check, ControllerBench& bench, host::RawQueue& queue, std::uint32_t blocks, const SglDescriptor& sgl) {
   const auto command = host::as_sqe(host::read(bench.nsid(), bench.first_lba(), blocks));
   return answered(check, queue.send_command(with_sgl(command, sgl)).wait());
 }
 
 }  // namespace
 
-CONFORMANCE_CASE(read_data_arrives_before_its_response, "fabrics.rdma.read-data.order",
-                 roles::controller, needs{&a_namespace}, arranged{"a slow link", &slow_link}) {
+CONFORMANCE_CASE(read_data_arrives_before_its_response, "fabrics.rdma.read-data.order", roles::controller, needs{&a_namespace},
+                 arranged{"a slow link", &slow_link}) {
   host::RawQueue& queue = bench.associate().open_io();
   // Many packets: what comes behind the response is seen to be missing.
   const std::uint64_t most = bench.declared().transfer_max();
@@ -73,8 +71,7 @@ CONFORMANCE_CASE(read_data_arrives_before_its_response, "fabrics.rdma.read-data.
   check.bytes("the data when the response is there", at_response, data);
 }
 
-CONFORMANCE_CASE(write_data_is_read_from_the_range, "fabrics.rdma.write-data.by-read",
-                 roles::controller, needs{&a_namespace}) {
+CONFORMANCE_CASE(write_data_is_read_from_the_range, "fabrics.rdma.write-data.by-read", roles::controller, needs{&a_namespace}) {
   host::RawQueue& queue = bench.associate().open_io();
   const auto [blocks, bytes] = extent(bench);
   // The registration ends with the data: a read beyond it ends the connection.
@@ -83,8 +80,7 @@ CONFORMANCE_CASE(write_data_is_read_from_the_range, "fabrics.rdma.write-data.by-
   const auto command = host::as_sqe(host::write(bench.nsid(), bench.first_lba(), blocks));
   const SglDescriptor sgl = memory.sgl(bytes, kUneven);
   check.require_success(answered(check, queue.send_command(with_sgl(command, sgl)).wait()), "Write");
-  check.bytes("what was written", read_back(check, bench, queue, blocks),
-              ByteView{image}.subspan(kUneven));
+  check.bytes("what was written", read_back(check, bench, queue, blocks), ByteView{image}.subspan(kUneven));
 }
 
 CONFORMANCE_CASE(response_is_one_send, "fabrics.rdma.response.single-send", roles::controller) {
@@ -98,13 +94,11 @@ CONFORMANCE_CASE(response_is_one_send, "fabrics.rdma.response.single-send", role
     check.success(answered(check, queue.send(host::keep_alive()).wait()), "Keep Alive");
   }
   const auto stray = queue.next_response().wait_for(100_ms);
-  check.that(!stray, "each command is answered once",
-             stray && stray->answered() ? "a second response" : "the connection ended");
+  check.that(!stray, "each command is answered once", stray && stray->answered() ? "a second response" : "the connection ended");
   expect_association(check, association);
 }
 
-CONFORMANCE_CASE(key_is_kept_where_nobody_asked, "fabrics.rdma.invalidate.only-asked",
-                 roles::controller, needs{&a_namespace}) {
+CONFORMANCE_CASE(key_is_kept_where_nobody_asked, "fabrics.rdma.invalidate.only-asked", roles::controller, needs{&a_namespace}) {
   host::RawQueue& queue = bench.associate().open_io();
   const auto [blocks, bytes] = extent(bench);
   host::RawQueue::Exposed& memory = queue.expose(Bytes(kRoom));
@@ -113,8 +107,8 @@ CONFORMANCE_CASE(key_is_kept_where_nobody_asked, "fabrics.rdma.invalidate.only-a
   check.that(!reply.facts.invalidated, "the response invalidates no key", "it invalidates one");
 }
 
-CONFORMANCE_CASE(key_of_the_command_is_invalidated, "fabrics.rdma.invalidate.right-key",
-                 roles::controller, needs{&a_namespace}, needs{&keys_can_be_invalidated}) {
+CONFORMANCE_CASE(key_of_the_command_is_invalidated, "fabrics.rdma.invalidate.right-key", roles::controller, needs{&a_namespace},
+                 needs{&keys_can_be_invalidated}) {
   host::RawQueue& queue = bench.associate().open_io();
   const auto [blocks, bytes] = extent(bench);
   host::RawQueue::Exposed& memory = queue.expose(Bytes(kRoom));
@@ -127,8 +121,7 @@ CONFORMANCE_CASE(key_of_the_command_is_invalidated, "fabrics.rdma.invalidate.rig
   }
 }
 
-CONFORMANCE_CASE(admin_command_takes_no_data_in_capsule, "fabrics.rdma.capsule.admin-in-capsule",
-                 roles::controller) {
+CONFORMANCE_CASE(admin_command_takes_no_data_in_capsule, "fabrics.rdma.capsule.admin-in-capsule", roles::controller) {
   RawAssociation& association = bench.associate();
   const auto identify = host::as_sqe(host::identify(nvme::Cns::controller));
   const auto command = with_sgl(identify, SglDescriptor::in_capsule(0, 4096));
@@ -137,14 +130,14 @@ CONFORMANCE_CASE(admin_command_takes_no_data_in_capsule, "fabrics.rdma.capsule.a
     check.that(true, "the connection ends");
     return;
   }
-  check.status(reply, one_of(sc::sgl_descriptor_type_invalid, sc::sgl_offset_invalid,
-                             sc::invalid_sgl_segment_descriptor, sc::data_sgl_length_invalid,
-                             sc::invalid_field),
+  check.status(reply,
+               one_of(sc::sgl_descriptor_type_invalid, sc::sgl_offset_invalid, sc::invalid_sgl_segment_descriptor,
+                      sc::data_sgl_length_invalid, sc::invalid_field),
                "Identify with an in-capsule descriptor");
 }
 
-CONFORMANCE_CASE(short_capsule_is_not_executed, "fabrics.rdma.capsule.short", roles::controller,
-                 sends_malformed, reaches{"transport.controller.short_capsule"}) {
+CONFORMANCE_CASE(short_capsule_is_not_executed, "fabrics.rdma.capsule.short", roles::controller, sends_malformed,
+                 reaches{"transport.controller.short_capsule"}) {
   for (const std::size_t bytes : {std::size_t{63}, std::size_t{48}, std::size_t{4}}) {
     RawAssociation& association = bench.associate();
     nvme::Sqe command = host::keep_alive();
@@ -155,33 +148,28 @@ CONFORMANCE_CASE(short_capsule_is_not_executed, "fabrics.rdma.capsule.short", ro
   }
 }
 
-CONFORMANCE_CASE(write_data_in_capsule_is_what_is_written, "fabrics.rdma.in-capsule.accepted",
-                 roles::controller, needs{&in_capsule_data}) {
+CONFORMANCE_CASE(write_data_in_capsule_is_what_is_written, "fabrics.rdma.in-capsule.accepted", roles::controller, needs{&in_capsule_data}) {
   host::RawQueue& queue = bench.associate().open_io();
   const std::uint32_t block = bench.declared().block_bytes;
   const auto command = host::as_sqe(host::write(bench.nsid(), bench.first_lba(), 1));
   const Bytes data = pattern(std::size_t{block} * 2, 3);
   constexpr std::uint16_t kCid = 0x700;
   for (const std::uint32_t offset : {0u, block}) {
-    const Bytes capsule = capsule_of(command, static_cast<std::uint16_t>(kCid + (offset != 0)),
-                                     SglDescriptor::in_capsule(offset, block), data);
+    const Bytes capsule =
+        capsule_of(command, static_cast<std::uint16_t>(kCid + (offset != 0)), SglDescriptor::in_capsule(offset, block), data);
     const auto cid = static_cast<std::uint16_t>(kCid + (offset != 0));
     check.require_success(answered(check, queue.send_capsule(capsule, cid).wait()), "Write");
-    check.bytes("what was written", read_back(check, bench, queue, 1),
-                ByteView{data}.subspan(offset, block));
+    check.bytes("what was written", read_back(check, bench, queue, 1), ByteView{data}.subspan(offset, block));
   }
 }
 
-CONFORMANCE_CASE(transport_sgl_type_is_refused, "fabrics.sgl.transport-type", roles::controller, over_rdma,
-                 needs{&a_namespace}) {
+CONFORMANCE_CASE(transport_sgl_type_is_refused, "fabrics.sgl.transport-type", roles::controller, over_rdma, needs{&a_namespace}) {
   host::RawQueue& queue = bench.associate().open_io();
   const auto [blocks, bytes] = extent(bench);
-  check.status(read_into(check, bench, queue, blocks, SglDescriptor::transport(bytes)),
-               sc::sgl_descriptor_type_invalid);
+  check.status(read_into(check, bench, queue, blocks, SglDescriptor::transport(bytes)), sc::sgl_descriptor_type_invalid);
 }
 
-CONFORMANCE_CASE(reserved_sgl_type_is_refused, "fabrics.sgl.reserved-type", roles::controller,
-                 needs{&a_namespace}) {
+CONFORMANCE_CASE(reserved_sgl_type_is_refused, "fabrics.sgl.reserved-type", roles::controller, needs{&a_namespace}) {
   host::RawQueue& queue = bench.associate().open_io();
   const auto [blocks, bytes] = extent(bench);
   SglDescriptor sgl = SglDescriptor::transport(bytes);
@@ -190,8 +178,8 @@ CONFORMANCE_CASE(reserved_sgl_type_is_refused, "fabrics.sgl.reserved-type", role
   check.status(read_into(check, bench, queue, blocks, sgl), sc::sgl_descriptor_type_invalid);
 }
 
-CONFORMANCE_CASE(in_capsule_offset_beyond_capsule_is_refused, "fabrics.sgl.offset-beyond-capsule",
-                 roles::controller, needs{&in_capsule_data}) {
+CONFORMANCE_CASE(in_capsule_offset_beyond_capsule_is_refused, "fabrics.sgl.offset-beyond-capsule", roles::controller,
+                 needs{&in_capsule_data}) {
   host::RawQueue& queue = bench.associate().open_io();
   const std::uint32_t block = bench.declared().block_bytes;
   write_pattern(bench, queue, pattern(block, 4));
@@ -200,8 +188,8 @@ CONFORMANCE_CASE(in_capsule_offset_beyond_capsule_is_refused, "fabrics.sgl.offse
   // Over RDMA a full capsule: what lies behind its data is behind all capsules.
   const std::uint32_t room = tcp ? block : bench.declared().in_capsule_bytes;
   std::uint16_t cid = 0x700;
-  for (const std::uint64_t offset : {std::uint64_t{1} << 20, std::uint64_t{room}, std::uint64_t{room - block + 1}, std::uint64_t{1} << 32,
-                                     std::uint64_t{1} << 63}) {
+  for (const std::uint64_t offset :
+       {std::uint64_t{1} << 20, std::uint64_t{room}, std::uint64_t{room - block + 1}, std::uint64_t{1} << 32, std::uint64_t{1} << 63}) {
     SglDescriptor sgl = SglDescriptor::in_capsule(0, block);
     sgl.address = offset;
     const host::RawReply reply = queue.send_capsule(capsule_of(command, cid, sgl, pattern(room, 5)), cid).wait();
@@ -231,8 +219,7 @@ CONFORMANCE_CASE(in_capsule_data_of_a_read_is_refused, "fabrics.sgl.in-capsule-r
   }
 }
 
-CONFORMANCE_CASE(sgl_shorter_than_data_is_refused, "fabrics.sgl.too-short", roles::controller, over_rdma,
-                 needs{&a_namespace}) {
+CONFORMANCE_CASE(sgl_shorter_than_data_is_refused, "fabrics.sgl.too-short", roles::controller, over_rdma, needs{&a_namespace}) {
   host::RawQueue& queue = bench.associate().open_io();
   const auto [blocks, bytes] = extent(bench);
   write_pattern(bench, queue, pattern(bytes, 6));
@@ -240,12 +227,10 @@ CONFORMANCE_CASE(sgl_shorter_than_data_is_refused, "fabrics.sgl.too-short", role
   const host::RawReply reply = read_into(check, bench, queue, blocks, memory.sgl(bytes / 2));
   check.status(reply, sc::data_sgl_length_invalid, "Read");
   bench.world().run_for(10_ms);
-  check.bytes("memory behind the descriptor", ByteView{memory.data}.subspan(bytes / 2),
-              Bytes(kRoom - bytes / 2, kUntouched));
+  check.bytes("memory behind the descriptor", ByteView{memory.data}.subspan(bytes / 2), Bytes(kRoom - bytes / 2, kUntouched));
 }
 
-CONFORMANCE_CASE(sgl_longer_than_data_is_filled_to_the_data, "fabrics.sgl.longer",
-                 roles::controller, over_rdma, needs{&a_namespace}) {
+CONFORMANCE_CASE(sgl_longer_than_data_is_filled_to_the_data, "fabrics.sgl.longer", roles::controller, over_rdma, needs{&a_namespace}) {
   host::RawQueue& queue = bench.associate().open_io();
   const auto [blocks, bytes] = extent(bench);
   const Bytes data = pattern(bytes, 7);
@@ -261,8 +246,7 @@ CONFORMANCE_CASE(sgl_longer_than_data_is_filled_to_the_data, "fabrics.sgl.longer
   check.success(reply, "Read");
   check.bytes("the data", ByteView{memory.data}.first(bytes), data);
   bench.world().run_for(10_ms);
-  check.bytes("memory behind the data", ByteView{memory.data}.subspan(bytes),
-              Bytes(room - bytes, kUntouched));
+  check.bytes("memory behind the data", ByteView{memory.data}.subspan(bytes), Bytes(room - bytes, kUntouched));
 }
 
 }  // namespace fb::conformance

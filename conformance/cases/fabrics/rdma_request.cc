@@ -23,10 +23,8 @@ Record<fabrics::RdmaRequest> good_request() {
 }
 
 /// A connection with this private data, answered or given up.
-VerbsQueue& request_connection(ControllerBench& bench, VerbsUser& user,
-                               const Record<fabrics::RdmaRequest>& request,
-                               std::uint8_t responder_resources = 16,
-                               std::uint8_t initiator_depth = 0) {
+VerbsQueue& request_connection(ControllerBench& bench, VerbsUser& user, const Record<fabrics::RdmaRequest>& request,
+                               std::uint8_t responder_resources = 16, std::uint8_t initiator_depth = 0) {
   rdma::ConnectionParameters parameters;
   parameters.private_data = request.bytes();
   parameters.responder_resources = responder_resources;
@@ -34,8 +32,7 @@ VerbsQueue& request_connection(ControllerBench& bench, VerbsUser& user,
   VerbsQueue& queue = user.connect(bench.at(), parameters);
   bench.world().run_until(
       [&] {
-        return queue.happened(ConnectionEvent::established) ||
-               queue.happened(ConnectionEvent::rejected) ||
+        return queue.happened(ConnectionEvent::established) || queue.happened(ConnectionEvent::rejected) ||
                queue.happened(ConnectionEvent::unreachable);
       },
       10_s);
@@ -66,14 +63,12 @@ void expect_reject(Check& check, const VerbsQueue& queue, RdmaRejectStatus statu
   const auto reject = View<fabrics::RdmaReject>::over(queue.private_data());
   check.require(reject.has_value(), "the REJ carries NVMe private data", "it is too short");
   check.equal("RECFMT of the REJ", reject->get(fabrics::rdma_reject::recfmt), 0u);
-  check.equal("STS of the REJ", static_cast<unsigned>(reject->get(fabrics::rdma_reject::sts)),
-              static_cast<unsigned>(status));
+  check.equal("STS of the REJ", static_cast<unsigned>(reject->get(fabrics::rdma_reject::sts)), static_cast<unsigned>(status));
 }
 
 }  // namespace
 
-CONFORMANCE_CASE(request_of_unknown_format_is_rejected, "fabrics.rdma.request.recfmt",
-                 roles::controller, reaches{"rdma.reject.recfmt"}) {
+CONFORMANCE_CASE(request_of_unknown_format_is_rejected, "fabrics.rdma.request.recfmt", roles::controller, reaches{"rdma.reject.recfmt"}) {
   VerbsUser user(bench.world(), bench.device());
   for (unsigned bit = 0; bit < 16; ++bit) {
     auto request = good_request();
@@ -82,32 +77,29 @@ CONFORMANCE_CASE(request_of_unknown_format_is_rejected, "fabrics.rdma.request.re
   }
 }
 
-CONFORMANCE_CASE(request_without_send_queue_is_rejected, "fabrics.rdma.request.hsqsize",
-                 roles::controller, reaches{"rdma.reject.hsqsize_minimum"}) {
+CONFORMANCE_CASE(request_without_send_queue_is_rejected, "fabrics.rdma.request.hsqsize", roles::controller,
+                 reaches{"rdma.reject.hsqsize_minimum"}) {
   VerbsUser user(bench.world(), bench.device());
   auto request = good_request();
   request.set(rq::hsqsize, 0u);
   expect_reject(check, request_connection(bench, user, request), RdmaRejectStatus::invalid_hsqsize);
 }
 
-CONFORMANCE_CASE(request_without_receive_queue_is_rejected, "fabrics.rdma.request.hrqsize",
-                 roles::controller, reaches{"rdma.reject.hrqsize"}) {
+CONFORMANCE_CASE(request_without_receive_queue_is_rejected, "fabrics.rdma.request.hrqsize", roles::controller,
+                 reaches{"rdma.reject.hrqsize"}) {
   VerbsUser user(bench.world(), bench.device());
   auto request = good_request();
   request.set(rq::hrqsize, 0u);
   expect_reject(check, request_connection(bench, user, request), RdmaRejectStatus::invalid_hrqsize);
 }
 
-CONFORMANCE_CASE(request_for_impossible_queue_is_rejected, "fabrics.rdma.request.qid",
-                 roles::controller) {
+CONFORMANCE_CASE(request_for_impossible_queue_is_rejected, "fabrics.rdma.request.qid", roles::controller) {
   RawAssociation& association = bench.associate();
-  host::RawQueue& queue =
-      bench.unconnected_queue({.qid = 0xFFFE, .cntlid = association.cntlid()});
+  host::RawQueue& queue = bench.unconnected_queue({.qid = 0xFFFE, .cntlid = association.cntlid()});
   const host::RawConnection made = queue.connect_transport().wait();
   if (!made.connected) {
     check.equal("reason of the REJ", made.end.cm_reason, fabrics::kRdmaConsumerReject);
-    check.equal("STS of the REJ", made.end.status,
-                static_cast<std::uint16_t>(RdmaRejectStatus::invalid_qid));
+    check.equal("STS of the REJ", made.end.status, static_cast<std::uint16_t>(RdmaRejectStatus::invalid_qid));
     return;
   }
   check.status(answered(check, queue.send(association.io_connect(0xFFFE)).wait()),
@@ -134,33 +126,29 @@ CONFORMANCE_CASE(queues_of_every_legal_size_are_accepted, "fabrics.rdma.request.
   }
 }
 
-CONFORMANCE_CASE(host_without_reads_is_not_read_from, "fabrics.rdma.request.ird",
-                 roles::controller) {
+CONFORMANCE_CASE(host_without_reads_is_not_read_from, "fabrics.rdma.request.ird", roles::controller) {
   VerbsUser user(bench.world(), bench.device());
   const VerbsQueue& queue = request_connection(bench, user, good_request(), 0);
   if (queue.happened(ConnectionEvent::established)) {
-    check.equal("reads that the controller will have in flight",
-                unsigned{queue.facts().initiator_depth}, 0u);
+    check.equal("reads that the controller will have in flight", unsigned{queue.facts().initiator_depth}, 0u);
     return;
   }
   expect_reject(check, queue, RdmaRejectStatus::invalid_ird);
 }
 
-CONFORMANCE_CASE(accept_carries_a_queue_size, "fabrics.rdma.accept.private-data",
-                 roles::controller) {
+CONFORMANCE_CASE(accept_carries_a_queue_size, "fabrics.rdma.accept.private-data", roles::controller) {
   VerbsUser user(bench.world(), bench.device());
   const VerbsQueue& queue = request_connection(bench, user, good_request());
   check.require(queue.happened(ConnectionEvent::established), "a good request is accepted");
   const auto accept = View<fabrics::RdmaAccept>::over(queue.private_data());
   check.require(accept.has_value(), "the REP carries NVMe private data", "it is too short");
   check.equal("RECFMT", accept->get(fabrics::rdma_accept::recfmt), 0u);
-  check.between("CRQSIZE", unsigned{accept->get(fabrics::rdma_accept::crqsize)}, 1u,
-                unsigned{kEntries});
+  check.between("CRQSIZE", unsigned{accept->get(fabrics::rdma_accept::crqsize)}, 1u, unsigned{kEntries});
   check.bytes("reserved bytes", ByteView{queue.private_data()}.subspan(4, 28), Bytes(28));
 }
 
-CONFORMANCE_CASE(capsules_at_once_meet_a_receive_each, "fabrics.rdma.accept.receives", roles::controller,
-                 needs{&a_namespace}, needs{&counts_rnr_naks}) {
+CONFORMANCE_CASE(capsules_at_once_meet_a_receive_each, "fabrics.rdma.accept.receives", roles::controller, needs{&a_namespace},
+                 needs{&counts_rnr_naks}) {
   constexpr std::uint16_t kFew = 8;
   constexpr std::size_t kRoom = 8192, kResponses = 16 * kRoom;
   RawAssociation& association = bench.associate();
@@ -183,8 +171,7 @@ CONFORMANCE_CASE(capsules_at_once_meet_a_receive_each, "fabrics.rdma.accept.rece
   };
   const auto succeeds = [&](std::string_view what) {
     const auto came = queue.wait_receive(10_s);
-    check.require(came.has_value() && came->status == rdma::CompletionStatus::success, std::string(what) + " is answered",
-                  "it is not");
+    check.require(came.has_value() && came->status == rdma::CompletionStatus::success, std::string(what) + " is answered", "it is not");
     const auto cqe = View<nvme::CqeLayout>::over(ByteView(memory.bytes).subspan(kResponses + 16 * came->id, 16));
     check.that(cqe->get(nvme::cqe::status).ok(), std::string(what) + " succeeds", "it does not");
   };
@@ -245,8 +232,7 @@ CONFORMANCE_CASE(accept_offers_no_reads, "fabrics.rdma.accept.depths", roles::co
   const VerbsQueue& queue = request_connection(bench, user, good_request(), kServed, 4);
   check.require(queue.happened(ConnectionEvent::established), "a good request is accepted");
   check.equal("reads that the controller serves", unsigned{queue.facts().responder_resources}, 0u);
-  check.between("reads that the controller will have in flight",
-                unsigned{queue.facts().initiator_depth}, 0u, unsigned{kServed});
+  check.between("reads that the controller will have in flight", unsigned{queue.facts().initiator_depth}, 0u, unsigned{kServed});
 }
 
 }  // namespace fb::conformance

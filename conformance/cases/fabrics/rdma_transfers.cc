@@ -57,8 +57,8 @@ Bytes prepare(ControllerBench& bench, host::RawQueue& queue, std::uint32_t block
 }
 
 /// `first` counts from the first block of the case's extent.
-host::RawReply read_into(Check& check, ControllerBench& bench, host::RawQueue& queue, std::uint64_t first,
-                         std::uint32_t blocks, const SglDescriptor& sgl) {
+host::RawReply read_into(Check& check, ControllerBench& bench, host::RawQueue& queue, std::uint64_t first, std::uint32_t blocks,
+                         const SglDescriptor& sgl) {
   const auto command = host::as_sqe(host::read(bench.nsid(), bench.first_lba() + first, blocks));
   return answered(check, queue.send_command(with_sgl(command, sgl)).wait());
 }
@@ -147,8 +147,7 @@ CONFORMANCE_CASE(a_response_has_sixteen_bytes, "fabrics.rdma.response.size", rol
   check.success(reply, "Get Features");
 }
 
-CONFORMANCE_CASE(read_data_goes_to_the_command_s_own_memory, "fabrics.rdma.read-data.complete", roles::controller,
-                 needs{&a_namespace}) {
+CONFORMANCE_CASE(read_data_goes_to_the_command_s_own_memory, "fabrics.rdma.read-data.complete", roles::controller, needs{&a_namespace}) {
   host::RawQueue& queue = bench.associate().open_io();
   const auto [blocks, bytes] = extent(bench);
   const Bytes data = prepare(bench, queue, blocks, 0x21);
@@ -160,12 +159,11 @@ CONFORMANCE_CASE(read_data_goes_to_the_command_s_own_memory, "fabrics.rdma.read-
   std::fill(first.data.begin(), first.data.end(), kUsedAgain);
   check.success(read_into(check, bench, queue, blocks / 2, blocks / 2, second.sgl(half)), "the second Read");
   check.bytes("memory of the second Read", ByteView{second.data}.first(half), ByteView{data}.last(half));
-  check.bytes("memory of the first Read, which the host uses for something else", first.data,
-              Bytes(bytes, kUsedAgain));
+  check.bytes("memory of the first Read, which the host uses for something else", first.data, Bytes(bytes, kUsedAgain));
 }
 
-CONFORMANCE_CASE(memory_is_left_alone_after_the_response, "fabrics.rdma.read-data.ended", roles::controller,
-                 needs{&a_namespace}, arranged{"a slow link", &slow_link}) {
+CONFORMANCE_CASE(memory_is_left_alone_after_the_response, "fabrics.rdma.read-data.ended", roles::controller, needs{&a_namespace},
+                 arranged{"a slow link", &slow_link}) {
   host::RawQueue& queue = bench.associate().open_io();
   const auto [blocks, bytes] = extent(bench);
   prepare(bench, queue, blocks, 0x22);
@@ -173,12 +171,11 @@ CONFORMANCE_CASE(memory_is_left_alone_after_the_response, "fabrics.rdma.read-dat
   check.success(read_into(check, bench, queue, 0, blocks, memory.sgl(bytes)), "Read");
   std::fill(memory.data.begin(), memory.data.end(), kUsedAgain);
   bench.world().run_for(50_ms);
-  check.bytes("memory of a Read that is finished, which the host uses for something else", memory.data,
-              Bytes(bytes, kUsedAgain));
+  check.bytes("memory of a Read that is finished, which the host uses for something else", memory.data, Bytes(bytes, kUsedAgain));
 }
 
-CONFORMANCE_CASE(of_two_keys_the_last_is_invalidated, "fabrics.rdma.invalidate.last-key", roles::controller,
-                 furnished{&four_descriptors}, needs{&lists_in_capsules}, needs{&keys_can_be_invalidated}) {
+CONFORMANCE_CASE(of_two_keys_the_last_is_invalidated, "fabrics.rdma.invalidate.last-key", roles::controller, furnished{&four_descriptors},
+                 needs{&lists_in_capsules}, needs{&keys_can_be_invalidated}) {
   host::RawQueue& queue = bench.associate().open_io();
   const auto [blocks, bytes] = extent(bench);
   const Bytes data = prepare(bench, queue, blocks, 0x23);
@@ -209,8 +206,8 @@ CONFORMANCE_CASE(a_list_of_a_broken_length_is_refused, "fabrics.sgl.list-length"
   check.bytes("memory of the Read", memory.data, Bytes(bytes, kUntouched));
 }
 
-CONFORMANCE_CASE(a_list_beyond_msdbd_is_refused, "fabrics.sgl.list-count", roles::controller, over_rdma,
-                 furnished{&four_descriptors}, needs{&lists_in_capsules}) {
+CONFORMANCE_CASE(a_list_beyond_msdbd_is_refused, "fabrics.sgl.list-count", roles::controller, over_rdma, furnished{&four_descriptors},
+                 needs{&lists_in_capsules}) {
   const unsigned most = descriptors_max(bench);
   check.precondition(most != 0, "MSDBD is 0: the product has no limit");
   host::RawQueue& queue = bench.associate().open_io();
@@ -219,12 +216,11 @@ CONFORMANCE_CASE(a_list_beyond_msdbd_is_refused, "fabrics.sgl.list-count", roles
   std::vector<SglDescriptor> list(most, memory.sgl(0));
   list.push_back(memory.sgl(bytes));
   check.status(read_by_list(check, bench, queue, blocks, list, static_cast<std::uint32_t>(list.size()) * 16),
-               sc::invalid_number_of_sgl_descriptors,
-               "Read with one descriptor more than MSDBD");
+               sc::invalid_number_of_sgl_descriptors, "Read with one descriptor more than MSDBD");
 }
 
-CONFORMANCE_CASE(a_list_of_any_length_moves_all_data, "fabrics.sgl.list-whole", roles::controller, over_rdma,
-                 furnished{&four_descriptors}, needs{&lists_in_capsules}) {
+CONFORMANCE_CASE(a_list_of_any_length_moves_all_data, "fabrics.sgl.list-whole", roles::controller, over_rdma, furnished{&four_descriptors},
+                 needs{&lists_in_capsules}) {
   host::RawQueue& queue = bench.associate().open_io();
   const auto [blocks, bytes] = extent(bench);
   Pieces pieces(queue, list_length(bench), bytes, false);
@@ -247,8 +243,8 @@ CONFORMANCE_CASE(a_list_of_any_length_moves_all_data, "fabrics.sgl.list-whole", 
   }
 }
 
-CONFORMANCE_CASE(a_list_one_byte_short_is_refused, "fabrics.sgl.too-short", roles::controller, over_rdma,
-                 furnished{&four_descriptors}, needs{&lists_in_capsules}) {
+CONFORMANCE_CASE(a_list_one_byte_short_is_refused, "fabrics.sgl.too-short", roles::controller, over_rdma, furnished{&four_descriptors},
+                 needs{&lists_in_capsules}) {
   host::RawQueue& queue = bench.associate().open_io();
   const auto [blocks, bytes] = extent(bench);
   const Bytes data = prepare(bench, queue, blocks, 0x41);
@@ -256,8 +252,8 @@ CONFORMANCE_CASE(a_list_one_byte_short_is_refused, "fabrics.sgl.too-short", role
   for (const bool listed : {false, true}) {
     const Pieces to(queue, listed ? count : 1, bytes - 1, false);
     const auto length = static_cast<std::uint32_t>(to.list.size() * SglDescriptor::kSize);
-    const host::RawReply read = listed ? read_by_list(check, bench, queue, blocks, to.list, length)
-                                       : read_into(check, bench, queue, 0, blocks, to.list.front());
+    const host::RawReply read =
+        listed ? read_by_list(check, bench, queue, blocks, to.list, length) : read_into(check, bench, queue, 0, blocks, to.list.front());
     check.status(read, sc::data_sgl_length_invalid, "Read into memory that is a byte short");
     bench.world().run_for(10_ms);
     for (std::size_t i = 0; i < to.list.size(); ++i)
@@ -275,8 +271,8 @@ CONFORMANCE_CASE(a_list_one_byte_short_is_refused, "fabrics.sgl.too-short", role
   check.bytes("the blocks afterwards", back.data, data);
 }
 
-CONFORMANCE_CASE(each_descriptor_of_a_list_is_judged, "fabrics.sgl.list-types", roles::controller, over_rdma,
-                 furnished{&four_descriptors}, needs{&lists_in_capsules}) {
+CONFORMANCE_CASE(each_descriptor_of_a_list_is_judged, "fabrics.sgl.list-types", roles::controller, over_rdma, furnished{&four_descriptors},
+                 needs{&lists_in_capsules}) {
   host::RawQueue& queue = bench.associate().open_io();
   const auto [blocks, bytes] = extent(bench);
   prepare(bench, queue, blocks, 0x51);
@@ -288,8 +284,8 @@ CONFORMANCE_CASE(each_descriptor_of_a_list_is_judged, "fabrics.sgl.list-types", 
       list[at] = transport ? SglDescriptor::transport(list[at].length) : SglDescriptor::in_capsule(0, list[at].length);
       const host::RawReply reply =
           read_by_list(check, bench, queue, blocks, list, static_cast<std::uint32_t>(count * SglDescriptor::kSize));
-      check.that(reply.answered() && !reply.ok(),
-                 "a Read whose descriptor " + std::to_string(at) + " has no key is refused", "it succeeds");
+      check.that(reply.answered() && !reply.ok(), "a Read whose descriptor " + std::to_string(at) + " has no key is refused",
+                 "it succeeds");
     }
   }
 }
@@ -316,8 +312,7 @@ CONFORMANCE_CASE(only_the_key_that_asks_for_it_is_invalidated, "fabrics.rdma.inv
   }
 }
 
-CONFORMANCE_CASE(an_unknown_subtype_of_a_key_is_refused, "fabrics.sgl.keyed-subtype", roles::controller, over_rdma,
-                 needs{&a_namespace}) {
+CONFORMANCE_CASE(an_unknown_subtype_of_a_key_is_refused, "fabrics.sgl.keyed-subtype", roles::controller, over_rdma, needs{&a_namespace}) {
   host::RawQueue& queue = bench.associate().open_io();
   const auto [blocks, bytes] = extent(bench);
   host::RawQueue::Exposed& memory = queue.expose(Bytes(bytes, kUntouched));
@@ -326,8 +321,7 @@ CONFORMANCE_CASE(an_unknown_subtype_of_a_key_is_refused, "fabrics.sgl.keyed-subt
   check.status(read_into(check, bench, queue, 0, blocks, sgl), sc::sgl_descriptor_type_invalid, "Read");
 }
 
-CONFORMANCE_CASE(a_long_admin_capsule_is_not_executed, "fabrics.rdma.capsule.admin-long", roles::controller,
-                 sends_malformed) {
+CONFORMANCE_CASE(a_long_admin_capsule_is_not_executed, "fabrics.rdma.capsule.admin-long", roles::controller, sends_malformed) {
   RawAssociation& association = bench.associate();
   const auto sqe = host::as_sqe(host::get_features(nvme::FeatureId::number_of_queues));
   const Bytes capsule = capsule_of(sqe, kCid, SglDescriptor::keyed(0, 0, 0), Bytes(16));
@@ -351,11 +345,9 @@ CONFORMANCE_CASE(host_request_names_its_controller, "fabrics.rdma.host.cntlid", 
   bench.product().connect({.io_queues = 1}).wait_for(30_s);
   check.precondition(bench.requests().size() == 2, "two connection requests, for the admin queue and an I/O queue");
   const auto connects = bench.commands(1);
-  check.precondition(!connects.empty() && connects.front()->fctype() == 0x01 &&
-                         connects.front()->data.size() == fabrics::ConnectData::size,
+  check.precondition(!connects.empty() && connects.front()->fctype() == 0x01 && connects.front()->data.size() == fabrics::ConnectData::size,
                      "the first command of the I/O queue is Connect");
-  const std::uint16_t cntlid =
-      View<fabrics::ConnectData>{connects.front()->data}.get(fabrics::connect_data::cntlid);
+  const std::uint16_t cntlid = View<fabrics::ConnectData>{connects.front()->data}.get(fabrics::connect_data::cntlid);
   for (const std::size_t queue : {0u, 1u}) {
     const auto request = View<fabrics::RdmaRequest>::over(bench.requests()[queue]);
     check.require(request.has_value(), "32 bytes of private data", "fewer");

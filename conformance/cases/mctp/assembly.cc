@@ -124,8 +124,7 @@ CONFORMANCE_CASE(a_slow_message_is_taken, "mctp.assembly.slow", roles::endpoint,
   }
 }
 
-CONFORMANCE_CASE(a_packet_that_comes_twice_ends_the_message, "mctp.assembly.duplicate", roles::endpoint,
-                 needs(packets)) {
+CONFORMANCE_CASE(a_packet_that_comes_twice_ends_the_message, "mctp.assembly.duplicate", roles::endpoint, needs(packets)) {
   three_are_taken(bench, check);
   auto packets = parts(bench, long_request(bench, 64, 64));
   packets.insert(packets.begin() + 1, packets[1]);
@@ -136,8 +135,7 @@ CONFORMANCE_CASE(a_packet_that_comes_twice_ends_the_message, "mctp.assembly.dupl
   answered(bench, check, "a good message of two packets afterwards");
 }
 
-CONFORMANCE_CASE(a_middle_packet_of_another_size_does_no_harm, "mctp.assembly.size", roles::endpoint,
-                 needs(packets)) {
+CONFORMANCE_CASE(a_middle_packet_of_another_size_does_no_harm, "mctp.assembly.size", roles::endpoint, needs(packets)) {
   for (const std::size_t second : {60u, 32u, 4u}) {
     const Bytes body = long_request(bench, 64, 128);
     auto packets = parts(bench, body);
@@ -207,8 +205,7 @@ CONFORMANCE_CASE(packets_of_answers_join_no_request, "mctp.assembly.owner", role
   answered(bench, check, "a message with a packet of the same tag and the owner bit clear in its middle", 5);
 }
 
-CONFORMANCE_CASE(an_unfinished_message_is_given_up, "mctp.assembly.timeout", roles::endpoint, needs(packets),
-                 lasts{Duration::s(8)}) {
+CONFORMANCE_CASE(an_unfinished_message_is_given_up, "mctp.assembly.timeout", roles::endpoint, needs(packets), lasts{Duration::s(8)}) {
   const auto packets = parts(bench, long_request(bench, 64), 3);
   bench.peer().send(packets[0]);
   bench.peer().wait_until_said();
@@ -221,8 +218,7 @@ CONFORMANCE_CASE(an_unfinished_message_is_given_up, "mctp.assembly.timeout", rol
   serves(bench, check, "a good message afterwards");
 }
 
-CONFORMANCE_CASE(unfinished_messages_use_nothing_up, "mctp.assembly.unfinished", roles::endpoint, needs(packets),
-                 lasts{Duration::s(8)}) {
+CONFORMANCE_CASE(unfinished_messages_use_nothing_up, "mctp.assembly.unfinished", roles::endpoint, needs(packets), lasts{Duration::s(8)}) {
   const Bytes body = long_request(bench, 64);
   for (unsigned at = 0; at < 96; ++at) {
     MctpPacket start = parts(bench, body, static_cast<std::uint8_t>(at & 7))[0];
@@ -237,8 +233,7 @@ CONFORMANCE_CASE(unfinished_messages_use_nothing_up, "mctp.assembly.unfinished",
   serves(bench, check, "a control request afterwards");
 }
 
-CONFORMANCE_CASE(message_types_that_are_not_supported_are_ignored, "mctp.message.type", roles::endpoint,
-                 needs(packets)) {
+CONFORMANCE_CASE(message_types_that_are_not_supported_are_ignored, "mctp.message.type", roles::endpoint, needs(packets)) {
   const auto& known = bench.declared().message_types;
   unsigned said = 0;
   for (unsigned type = 1; type < 128; ++type) {

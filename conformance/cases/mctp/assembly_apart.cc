@@ -57,8 +57,7 @@ std::vector<Dropped> dropped(EndpointBench& bench, const MctpPacket& next) {
 
 }  // namespace
 
-CONFORMANCE_CASE(dropped_packets_end_no_message, "mctp.assembly.owner", roles::endpoint, needs(packets),
-                 sends_malformed) {
+CONFORMANCE_CASE(dropped_packets_end_no_message, "mctp.assembly.owner", roles::endpoint, needs(packets), sends_malformed) {
   const std::size_t kinds = dropped(bench, three_packets(bench, kTag, 0)[1]).size();
   for (std::size_t kind = 0; kind < kinds; ++kind) {
     for (const std::size_t behind : {std::size_t{0}, std::size_t{1}}) {

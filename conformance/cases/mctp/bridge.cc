@@ -44,8 +44,7 @@ void turn_to_bridge(BusBench& bench, const Bridged& scene, PlayedDevice& device)
 }
 
 /// A message of so many packets, by hand.
-std::vector<MctpPacket> message(PlayedDevice& from, mctp::Eid to, std::uint8_t tag, bool owner, std::uint8_t start,
-                                std::size_t bytes) {
+std::vector<MctpPacket> message(PlayedDevice& from, mctp::Eid to, std::uint8_t tag, bool owner, std::uint8_t start, std::size_t bytes) {
   MctpPacket like = from.raw().packet();
   like.destination = to;
   like.tag = tag;
@@ -155,8 +154,8 @@ CONFORMANCE_CASE(bridges_have_an_eid_of_their_own, "mctp.bridge.own", roles::bus
     for (const mctp::Eid destination : {scene.bridge, mctp::kNullEid}) {
       const mctp::PhysicalAddress at = device == &scene.near ? bench.bridge_address() : bridge_seen_by(*device);
       device->raw().set_product(destination, at);
-      const std::string what = fmt::format("Get Endpoint ID to EID {} from {} the bridge", destination,
-                                           device == &scene.near ? "in front of" : "behind");
+      const std::string what =
+          fmt::format("Get Endpoint ID to EID {} from {} the bridge", destination, device == &scene.near ? "in front of" : "behind");
       const OwnerAnswer answer = ask(*device, Command::get_endpoint_id);
       if (!succeeds(check, answer, what) || answer.data().size() != 3) continue;
       check.equal("EID in " + what, answer.data()[0], scene.bridge);

@@ -246,7 +246,7 @@ CONFORMANCE_CASE(a_device_needs_no_uuid, "mctp.bus.uuid.optional", roles::bus) {
   for (const std::uint8_t code : kCodes) {
     bench.device().script = [&](const SeenMessage& request, Bytes good) {
       if (!is(request, Command::get_endpoint_uuid)) return good;
-    return refusal(request, code);
+      return refusal(request, code);
     };
     enumerated(bench, check);
     const auto known = bench.known().find(bench.device().eid());

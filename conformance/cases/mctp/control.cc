@@ -16,11 +16,16 @@ struct Harmless {
 };
 const std::vector<Harmless>& harmless() {
   static const std::vector<Harmless> kAll = {
-      {Command::get_endpoint_id, {}},       {Command::get_endpoint_uuid, {}},
-      {Command::get_version_support, {0}},  {Command::get_message_type_support, {}},
-      {Command::get_vendor_support, {0}},   {Command::resolve_endpoint_id, {9}},
-      {Command::get_routing_table, {0}},    {Command::query_hop, {9, 4}},
-      {Command::get_network_id, {}},        {Command::query_rate_limit, {}},
+      {Command::get_endpoint_id, {}},
+      {Command::get_endpoint_uuid, {}},
+      {Command::get_version_support, {0}},
+      {Command::get_message_type_support, {}},
+      {Command::get_vendor_support, {0}},
+      {Command::resolve_endpoint_id, {9}},
+      {Command::get_routing_table, {0}},
+      {Command::query_hop, {9, 4}},
+      {Command::get_network_id, {}},
+      {Command::query_rate_limit, {}},
       {Command::query_supported_interfaces, {}},
   };
   return kAll;
@@ -50,8 +55,7 @@ CONFORMANCE_CASE(command_codes_come_back, "mctp.control.command", roles::endpoin
   for (const Harmless& one : harmless()) {
     const ControlAnswer answer = bench.control(one.command, one.data);
     check.require(answer.answered(), named(one.command) + " is answered", answer.describe());
-    check.equal("command code of the answer to " + named(one.command), answer.message->body[2],
-                static_cast<unsigned>(one.command));
+    check.equal("command code of the answer to " + named(one.command), answer.message->body[2], static_cast<unsigned>(one.command));
   }
   for (const std::uint8_t unknown : octets<0x15, 0x80, 0xEF>) {
     const ControlAnswer answer = bench.control(static_cast<Command>(unknown));
@@ -60,8 +64,7 @@ CONFORMANCE_CASE(command_codes_come_back, "mctp.control.command", roles::endpoin
   }
 }
 
-CONFORMANCE_CASE(answers_are_marked_as_responses, "mctp.control.response-bits", roles::endpoint,
-                 needs(control_messages)) {
+CONFORMANCE_CASE(answers_are_marked_as_responses, "mctp.control.response-bits", roles::endpoint, needs(control_messages)) {
   for (const Harmless& one : harmless()) {
     const ControlAnswer answer = bench.control(one.command, one.data);
     check.require(answer.answered(), named(one.command) + " is answered", answer.describe());
@@ -71,19 +74,18 @@ CONFORMANCE_CASE(answers_are_marked_as_responses, "mctp.control.response-bits", 
   }
 }
 
-CONFORMANCE_CASE(messages_that_are_no_requests_are_not_answered, "mctp.control.class", roles::endpoint,
-                 needs(packets)) {
+CONFORMANCE_CASE(messages_that_are_no_requests_are_not_answered, "mctp.control.class", roles::endpoint, needs(packets)) {
   struct Bits {
     bool owner, request, datagram;
   };
   // All but a request and a datagram of the tag's owner.
-  for (const Bits bits : {Bits{true, false, false}, Bits{true, false, true}, Bits{false, true, false},
-                          Bits{false, true, true}, Bits{false, false, false}, Bits{false, false, true}}) {
+  for (const Bits bits : {Bits{true, false, false}, Bits{true, false, true}, Bits{false, true, false}, Bits{false, true, true},
+                          Bits{false, false, false}, Bits{false, false, true}}) {
     for (std::uint8_t tag = 0; tag < 8; ++tag) {
       // A refusal by Get MCTP Version Support would be a good request as well, did Rq not matter.
-      const Bytes body = bits.request ? control_message(Command::get_endpoint_id, {}, {.datagram = bits.datagram})
-                                      : control_message(Command::get_version_support, Bytes{0x80},
-                                                        {.request = false, .datagram = bits.datagram});
+      const Bytes body = bits.request
+                             ? control_message(Command::get_endpoint_id, {}, {.datagram = bits.datagram})
+                             : control_message(Command::get_version_support, Bytes{0x80}, {.request = false, .datagram = bits.datagram});
       bench.peer().send_message(body, {.tag = tag, .owner = bits.owner});
     }
     if (!silence(bench, check, fmt::format("answer to TO {} Rq {} D {}", bits.owner, bits.request, bits.datagram))) break;
@@ -103,8 +105,7 @@ CONFORMANCE_CASE(datagrams_are_not_answered, "mctp.control.datagram", roles::end
   serves(bench, check, "a request afterwards");
 }
 
-CONFORMANCE_CASE(control_messages_have_no_integrity_check, "mctp.control.integrity-bit", roles::endpoint,
-                 needs(packets)) {
+CONFORMANCE_CASE(control_messages_have_no_integrity_check, "mctp.control.integrity-bit", roles::endpoint, needs(packets)) {
   bench.peer().send_message(control_message(Command::get_endpoint_id, {}, {.ic = true}));
   silence(bench, check, "answer to a control message that says it has a check");
   serves(bench, check, "a request afterwards");
@@ -144,8 +145,7 @@ void are_wrong(EndpointBench& bench, Check& check, const std::vector<Wrong>& all
       const ControlAnswer answer = bench.control(one.command, data);
       const std::string what = fmt::format("{} with {} bytes of data", named(one.command), size);
       const bool optional = one.command != Command::set_endpoint_id && one.command != Command::get_endpoint_id &&
-                            one.command != Command::get_version_support &&
-                            one.command != Command::get_message_type_support;
+                            one.command != Command::get_version_support && one.command != Command::get_message_type_support;
       if (optional && answer.completion() == Completion::unsupported_command) continue;
       completion_is(check, answer, Completion::invalid_length, what);
     }
@@ -182,15 +182,10 @@ CONFORMANCE_CASE(rarer_requests_of_a_wrong_length_are_refused, "mctp.control.len
              {Command::update_rate_limit, {0, 6, 8}}});
 }
 
-CONFORMANCE_CASE(refusals_carry_nothing_but_their_code, "mctp.control.error-size", roles::endpoint,
-                 needs(control_messages)) {
+CONFORMANCE_CASE(refusals_carry_nothing_but_their_code, "mctp.control.error-size", roles::endpoint, needs(control_messages)) {
   const std::pair<Command, Bytes> refused[] = {
-      {static_cast<Command>(0xEF), {}},
-      {Command::get_endpoint_id, {0}},
-      {Command::set_endpoint_id, {0, 0xFF}},
-      {Command::set_endpoint_id, {0}},
-      {Command::get_version_support, {0x7D}},
-      {Command::resolve_endpoint_id, {9}},
+      {static_cast<Command>(0xEF), {}}, {Command::get_endpoint_id, {0}},        {Command::set_endpoint_id, {0, 0xFF}},
+      {Command::set_endpoint_id, {0}},  {Command::get_version_support, {0x7D}}, {Command::resolve_endpoint_id, {9}},
   };
   for (const auto& [command, data] : refused) {
     const ControlAnswer answer = bench.control(command, data);
@@ -205,13 +200,11 @@ CONFORMANCE_CASE(control_answers_are_single_packets, "mctp.control.packet", role
     const auto seen = packets_of_answer(bench, check, control_message(one.command, one.data), 1, {.tag = 1});
     check.equal("packets of the answer to " + named(one.command), seen.size(), 1);
     check.that(seen[0].packet.som && seen[0].packet.eom, "the packet is first and last", seen[0].describe());
-    check.between("payload of the answer to " + named(one.command), seen[0].packet.payload.size(), std::size_t{4},
-                  mctp::kBaselineUnit);
+    check.between("payload of the answer to " + named(one.command), seen[0].packet.payload.size(), std::size_t{4}, mctp::kBaselineUnit);
   }
 }
 
-CONFORMANCE_CASE(a_request_that_is_said_again_is_answered_again, "mctp.control.retry", roles::endpoint,
-                 needs(control_messages)) {
+CONFORMANCE_CASE(a_request_that_is_said_again_is_answered_again, "mctp.control.retry", roles::endpoint, needs(control_messages)) {
   for (const Harmless& one : harmless()) {
     const ControlTerms same{.instance = 7, .tag = 2};
     const ControlAnswer first = bench.control(one.command, one.data, same);
@@ -231,20 +224,16 @@ CONFORMANCE_CASE(a_burst_of_requests_is_answered_right, "mctp.control.burst", ro
   bench.peer().forget();
   for (std::uint8_t at = 0; at < 6; ++at) {
     const Bytes data = asked[at] == Command::get_version_support ? Bytes{0} : Bytes{};
-    bench.peer().send_message(control_message(asked[at], data, {.instance = static_cast<std::uint8_t>(at + 10)}),
-                              {.tag = at});
+    bench.peer().send_message(control_message(asked[at], data, {.instance = static_cast<std::uint8_t>(at + 10)}), {.tag = at});
   }
   bench.peer().wait_until_said();
   unsigned answered = 0;
   while (const auto answer = bench.peer().next_message(bench.answer_within() * 2)) {
     ++answered;
     check.require(answer->body.size() >= 4 && answer->tag < 6, "an answer to one of the requests", "something else");
-    check.equal("command of the answer to tag " + std::to_string(answer->tag), answer->body[2],
-                static_cast<unsigned>(asked[answer->tag]));
-    check.equal("instance ID of the answer to tag " + std::to_string(answer->tag), answer->body[1] & 0x1F,
-                answer->tag + 10);
-    check.equal("completion code in a burst", static_cast<Completion>(answer->body[3]),
-                one_of(Completion::success, Completion::not_ready));
+    check.equal("command of the answer to tag " + std::to_string(answer->tag), answer->body[2], static_cast<unsigned>(asked[answer->tag]));
+    check.equal("instance ID of the answer to tag " + std::to_string(answer->tag), answer->body[1] & 0x1F, answer->tag + 10);
+    check.equal("completion code in a burst", static_cast<Completion>(answer->body[3]), one_of(Completion::success, Completion::not_ready));
   }
   check.between("answers to six requests", answered, 1u, 6u);
   serves(bench, check, "a request afterwards");

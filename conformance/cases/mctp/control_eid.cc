@@ -47,8 +47,7 @@ void is_refused(Check& check, const ControlAnswer& answer, const std::string& wh
 
 }  // namespace
 
-CONFORMANCE_CASE(every_good_eid_can_be_assigned, "mctp.control.set-eid.accepted", roles::endpoint, needs(packets),
-                 as_found) {
+CONFORMANCE_CASE(every_good_eid_can_be_assigned, "mctp.control.set-eid.accepted", roles::endpoint, needs(packets), as_found) {
   for (unsigned eid = mctp::kFirstEid; eid < mctp::kBroadcastEid; ++eid) {
     if (!takes(bench, check, SetOperation::set, static_cast<mctp::Eid>(eid))) return;
   }
@@ -56,18 +55,15 @@ CONFORMANCE_CASE(every_good_eid_can_be_assigned, "mctp.control.set-eid.accepted"
   completion_is(check, at_its_eid, Completion::success, "a request to the EID that was assigned");
 }
 
-CONFORMANCE_CASE(a_simple_endpoint_has_no_pool, "mctp.control.set-eid.pool", roles::endpoint, needs(packets),
-                 as_found) {
+CONFORMANCE_CASE(a_simple_endpoint_has_no_pool, "mctp.control.set-eid.pool", roles::endpoint, needs(packets), as_found) {
   const ControlAnswer answer = set_eid(bench, SetOperation::force, 0x30);
-  check.require(answer.ok() && answer.data().size() == 3, "Set Endpoint ID is answered in three bytes",
-                answer.describe());
+  check.require(answer.ok() && answer.data().size() == 3, "Set Endpoint ID is answered in three bytes", answer.describe());
   if ((get_eid(bench, check)[1] >> 4 & 3) != 0) check.inconclusive("the product is a bridge");
   check.equal("EID pool allocation status", answer.data()[0] & 3, 0);
   check.equal("EID pool size", answer.data()[2], 0);
 }
 
-CONFORMANCE_CASE(reserved_bits_of_set_endpoint_id_are_zero, "mctp.control.set-eid.reserved", roles::endpoint,
-                 needs(packets), as_found) {
+CONFORMANCE_CASE(reserved_bits_of_set_endpoint_id_are_zero, "mctp.control.set-eid.reserved", roles::endpoint, needs(packets), as_found) {
   for (const SetOperation operation : {SetOperation::set, SetOperation::force}) {
     const ControlAnswer answer = set_eid(bench, operation, 0x30);
     check.require(answer.ok() && !answer.data().empty(), "Set Endpoint ID is answered", answer.describe());
@@ -83,8 +79,7 @@ CONFORMANCE_CASE(the_null_eid_cannot_be_assigned, "mctp.control.set-eid.null", r
   serves(bench, check, "a request to the EID that it has kept");
 }
 
-CONFORMANCE_CASE(the_broadcast_eid_cannot_be_assigned, "mctp.control.set-eid.broadcast", roles::endpoint,
-                 needs(packets)) {
+CONFORMANCE_CASE(the_broadcast_eid_cannot_be_assigned, "mctp.control.set-eid.broadcast", roles::endpoint, needs(packets)) {
   for (const SetOperation operation : {SetOperation::set, SetOperation::force}) {
     is_refused(check, set_eid(bench, operation, mctp::kBroadcastEid), "Set Endpoint ID to 255");
     check.equal("EID that the product has afterwards", eid_now(bench, check), bench.eid());
@@ -96,8 +91,7 @@ CONFORMANCE_CASE(reserved_eids_are_refused_or_held, "mctp.control.set-eid.low", 
   for (mctp::Eid eid = 1; eid < mctp::kFirstEid; ++eid) {
     const mctp::Eid before = eid_now(bench, check);
     const ControlAnswer answer = set_eid(bench, SetOperation::set, eid);
-    if (!completion_is(check, answer, one_of(Completion::success, Completion::invalid_data),
-                       fmt::format("Set Endpoint ID to {}", eid))) {
+    if (!completion_is(check, answer, one_of(Completion::success, Completion::invalid_data), fmt::format("Set Endpoint ID to {}", eid))) {
       continue;
     }
     check.equal("EID that the product has afterwards", eid_now(bench, check), answer.ok() ? eid : before);
@@ -112,16 +106,14 @@ CONFORMANCE_CASE(an_eid_can_be_forced, "mctp.control.set-eid.force", roles::endp
   takes(bench, check, SetOperation::force, 0x42);
 }
 
-CONFORMANCE_CASE(its_owner_can_assign_another_eid, "mctp.control.set-eid.again", roles::endpoint, needs(packets),
-                 as_found) {
+CONFORMANCE_CASE(its_owner_can_assign_another_eid, "mctp.control.set-eid.again", roles::endpoint, needs(packets), as_found) {
   // The same owner on the same bus need not force it.
   for (const mctp::Eid eid : octets<0x41, 0x42, 0x42, 0x41>) {
     if (!takes(bench, check, SetOperation::set, eid)) return;
   }
 }
 
-CONFORMANCE_CASE(set_endpoint_id_can_be_said_again, "mctp.control.set-eid.retry", roles::endpoint, needs(packets),
-                 as_found) {
+CONFORMANCE_CASE(set_endpoint_id_can_be_said_again, "mctp.control.set-eid.retry", roles::endpoint, needs(packets), as_found) {
   const ControlAnswer first = set_eid(bench, SetOperation::set, 0x51, 9);
   if (!completion_is(check, first, Completion::success, "Set Endpoint ID")) return;
   for (int again = 0; again < 2; ++again) {
@@ -132,8 +124,7 @@ CONFORMANCE_CASE(set_endpoint_id_can_be_said_again, "mctp.control.set-eid.retry"
   check.equal("EID that the product has", eid_now(bench, check), 0x51);
 }
 
-CONFORMANCE_CASE(who_has_no_static_eid_cannot_go_back_to_it, "mctp.control.set-eid.reset", roles::endpoint,
-                 needs(packets)) {
+CONFORMANCE_CASE(who_has_no_static_eid_cannot_go_back_to_it, "mctp.control.set-eid.reset", roles::endpoint, needs(packets)) {
   if (has_static(bench, check)) {
     const ControlAnswer answer = set_eid(bench, SetOperation::reset, 0x60);
     if (!completion_is(check, answer, Completion::success, "Set Endpoint ID 2 with a static EID")) return;
@@ -142,8 +133,7 @@ CONFORMANCE_CASE(who_has_no_static_eid_cannot_go_back_to_it, "mctp.control.set-e
     return;
   }
   for (const mctp::Eid eid : octets<0x00, 0x60>) {
-    completion_is(check, set_eid(bench, SetOperation::reset, eid), Completion::invalid_data,
-                  "Set Endpoint ID 2 without a static EID");
+    completion_is(check, set_eid(bench, SetOperation::reset, eid), Completion::invalid_data, "Set Endpoint ID 2 without a static EID");
     check.equal("EID that the product has afterwards", eid_now(bench, check), bench.eid());
   }
 }
@@ -204,8 +194,7 @@ CONFORMANCE_CASE(a_second_owner_has_to_force_its_eid, "mctp.control.set-eid.seco
   check.equal("EID after both", eid_on_second_bus(), other);
 }
 
-CONFORMANCE_CASE(get_endpoint_id_says_what_was_assigned, "mctp.control.get-eid.value", roles::endpoint,
-                 needs(packets)) {
+CONFORMANCE_CASE(get_endpoint_id_says_what_was_assigned, "mctp.control.get-eid.value", roles::endpoint, needs(packets)) {
   serves(bench, check, "Get Endpoint ID");
   for (const mctp::Eid eid : octets<0x08, 0x7F, 0x80, 0xFE>) {
     bench.assign(eid);
@@ -213,8 +202,8 @@ CONFORMANCE_CASE(get_endpoint_id_says_what_was_assigned, "mctp.control.get-eid.v
   }
 }
 
-CONFORMANCE_CASE(get_endpoint_id_says_0_before_any_was_assigned, "mctp.control.get-eid.unassigned", roles::endpoint,
-                 needs(packets), arranged("no EID yet", [](EmbeddedSetup& setup) { setup.managed->assigned = false; })) {
+CONFORMANCE_CASE(get_endpoint_id_says_0_before_any_was_assigned, "mctp.control.get-eid.unassigned", roles::endpoint, needs(packets),
+                 arranged("no EID yet", [](EmbeddedSetup& setup) { setup.managed->assigned = false; })) {
   const ControlAnswer answer = bench.control(Command::get_endpoint_id);
   if (!completion_is(check, answer, Completion::success, "Get Endpoint ID")) return;
   check.require(!answer.data().empty(), "Get Endpoint ID says an EID", answer.describe());
@@ -222,8 +211,7 @@ CONFORMANCE_CASE(get_endpoint_id_says_0_before_any_was_assigned, "mctp.control.g
   check.equal("source EID of the answer", answer.message->source, 0);
 }
 
-CONFORMANCE_CASE(get_endpoint_id_has_three_bytes, "mctp.control.get-eid.size", roles::endpoint,
-                 needs(control_messages)) {
+CONFORMANCE_CASE(get_endpoint_id_has_three_bytes, "mctp.control.get-eid.size", roles::endpoint, needs(control_messages)) {
   const ControlAnswer answer = bench.control(Command::get_endpoint_id);
   if (!completion_is(check, answer, Completion::success, "Get Endpoint ID")) return;
   check.equal("bytes behind the completion code", answer.data().size(), 3);
@@ -242,8 +230,7 @@ CONFORMANCE_CASE(a_drive_is_a_simple_endpoint, "mctp.control.get-eid.type", role
   check.equal("endpoint type", type, 0);
 }
 
-CONFORMANCE_CASE(reserved_bits_of_get_endpoint_id_are_zero, "mctp.control.get-eid.reserved", roles::endpoint,
-                 needs(control_messages)) {
+CONFORMANCE_CASE(reserved_bits_of_get_endpoint_id_are_zero, "mctp.control.get-eid.reserved", roles::endpoint, needs(control_messages)) {
   const ControlAnswer answer = bench.control(Command::get_endpoint_id);
   check.precondition(answer.ok() && answer.data().size() >= 3, "Get Endpoint ID says three bytes");
   check.equal("bits 7, 6, 3 and 2 of the types", answer.data()[1] & 0xCC, 0);

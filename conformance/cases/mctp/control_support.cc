@@ -34,8 +34,8 @@ std::vector<Bytes> versions(Check& check, const ControlAnswer& answer, const std
   if (!check.that(data.size() >= 5, what + " lists a version", answer.describe())) return {};
   if (!check.equal("bytes behind the completion code, " + what, data.size(), 1 + data[0] * std::size_t{4})) return {};
   std::vector<Bytes> found;
-  for (std::size_t at = 1; at < data.size(); at += 4) found.emplace_back(data.begin() + static_cast<std::ptrdiff_t>(at),
-                                                                         data.begin() + static_cast<std::ptrdiff_t>(at + 4));
+  for (std::size_t at = 1; at < data.size(); at += 4)
+    found.emplace_back(data.begin() + static_cast<std::ptrdiff_t>(at), data.begin() + static_cast<std::ptrdiff_t>(at + 4));
   return found;
 }
 
@@ -58,31 +58,27 @@ ControlAnswer ask_version(EndpointBench& bench, unsigned type) {
 
 // ---- identity ----
 
-CONFORMANCE_CASE(a_uuid_is_said_or_not_supported, "mctp.control.uuid.answered", roles::endpoint,
-                 needs(control_messages)) {
-  completion_is(check, bench.control(Command::get_endpoint_uuid),
-                one_of(Completion::success, Completion::unsupported_command), "Get Endpoint UUID");
+CONFORMANCE_CASE(a_uuid_is_said_or_not_supported, "mctp.control.uuid.answered", roles::endpoint, needs(control_messages)) {
+  completion_is(check, bench.control(Command::get_endpoint_uuid), one_of(Completion::success, Completion::unsupported_command),
+                "Get Endpoint UUID");
 }
 
-CONFORMANCE_CASE(who_has_a_uuid_says_it_each_time, "mctp.control.uuid.offered", roles::endpoint,
-                 needs(control_messages), needs(an_identity)) {
+CONFORMANCE_CASE(who_has_a_uuid_says_it_each_time, "mctp.control.uuid.offered", roles::endpoint, needs(control_messages),
+                 needs(an_identity)) {
   for (int round = 0; round < 3; ++round) {
     completion_is(check, bench.control(Command::get_endpoint_uuid), Completion::success, "Get Endpoint UUID");
   }
 }
 
-CONFORMANCE_CASE(a_uuid_has_sixteen_bytes, "mctp.control.uuid.size", roles::endpoint,
-                 needs(control_messages), needs(an_identity)) {
+CONFORMANCE_CASE(a_uuid_has_sixteen_bytes, "mctp.control.uuid.size", roles::endpoint, needs(control_messages), needs(an_identity)) {
   check.equal("bytes of the UUID", uuid_now(bench, check).size(), 16);
 }
 
-CONFORMANCE_CASE(a_uuid_is_not_nil, "mctp.control.uuid.value", roles::endpoint,
-                 needs(control_messages), needs(an_identity)) {
+CONFORMANCE_CASE(a_uuid_is_not_nil, "mctp.control.uuid.value", roles::endpoint, needs(control_messages), needs(an_identity)) {
   const Bytes uuid = uuid_now(bench, check);
   check.precondition(!uuid.empty(), "a UUID is said");
   for (const std::uint8_t nothing : octets<0x00, 0xFF>) {
-    check.that(uuid != Bytes(uuid.size(), nothing), fmt::format("a UUID that is not all {:02X}h", nothing),
-               words_of_bytes(uuid));
+    check.that(uuid != Bytes(uuid.size(), nothing), fmt::format("a UUID that is not all {:02X}h", nothing), words_of_bytes(uuid));
   }
 }
 
@@ -101,8 +97,7 @@ CONFORMANCE_CASE(a_uuid_never_changes, "mctp.control.uuid.stable", roles::endpoi
 
 // ---- versions ----
 
-CONFORMANCE_CASE(base_and_control_versions_are_listed, "mctp.control.version.base", roles::endpoint,
-                 needs(control_messages)) {
+CONFORMANCE_CASE(base_and_control_versions_are_listed, "mctp.control.version.base", roles::endpoint, needs(control_messages)) {
   for (const unsigned type : {0xFFu, 0x00u}) {
     const ControlAnswer answer = ask_version(bench, type);
     const std::string what = fmt::format("versions of {:02X}h", type);
@@ -114,15 +109,13 @@ CONFORMANCE_CASE(base_and_control_versions_are_listed, "mctp.control.version.bas
   }
 }
 
-CONFORMANCE_CASE(the_version_of_nvme_mi_is_listed, "mctp.control.version.nvme-mi", roles::endpoint,
-                 needs(control_messages)) {
+CONFORMANCE_CASE(the_version_of_nvme_mi_is_listed, "mctp.control.version.nvme-mi", roles::endpoint, needs(control_messages)) {
   const ControlAnswer answer = ask_version(bench, mi::kNvmeMiType);
   if (!completion_is(check, answer, Completion::success, "versions of 04h")) return;
   are_well_formed(check, versions(check, answer, "versions of 04h"), "versions of 04h");
 }
 
-CONFORMANCE_CASE(versions_of_unsupported_types_are_refused, "mctp.control.version.unsupported", roles::endpoint,
-                 needs(control_messages)) {
+CONFORMANCE_CASE(versions_of_unsupported_types_are_refused, "mctp.control.version.unsupported", roles::endpoint, needs(control_messages)) {
   const auto& known = bench.declared().message_types;
   for (unsigned type = 1; type < 0xFF; ++type) {
     if (type == mi::kNvmeMiType || std::find(known.begin(), known.end(), type) != known.end()) continue;
@@ -135,16 +128,14 @@ CONFORMANCE_CASE(versions_of_unsupported_types_are_refused, "mctp.control.versio
 
 // ---- message types ----
 
-CONFORMANCE_CASE(the_message_types_are_counted_right, "mctp.control.types.count", roles::endpoint,
-                 needs(control_messages)) {
+CONFORMANCE_CASE(the_message_types_are_counted_right, "mctp.control.types.count", roles::endpoint, needs(control_messages)) {
   const ControlAnswer answer = bench.control(Command::get_message_type_support);
   if (!completion_is(check, answer, Completion::success, "Get Message Type Support")) return;
   check.require(!answer.data().empty(), "there is a count", answer.describe());
   check.equal("types behind the count", answer.data().size() - 1, answer.data()[0]);
 }
 
-CONFORMANCE_CASE(nvme_mi_is_among_the_message_types, "mctp.control.types.list", roles::endpoint,
-                 needs(control_messages)) {
+CONFORMANCE_CASE(nvme_mi_is_among_the_message_types, "mctp.control.types.list", roles::endpoint, needs(control_messages)) {
   const ControlAnswer answer = bench.control(Command::get_message_type_support);
   if (!completion_is(check, answer, Completion::success, "Get Message Type Support")) return;
   check.require(!answer.data().empty(), "there is a list", answer.describe());
@@ -158,14 +149,12 @@ CONFORMANCE_CASE(nvme_mi_is_among_the_message_types, "mctp.control.types.list", 
   }
 }
 
-CONFORMANCE_CASE(every_listed_type_has_a_version, "mctp.control.types.versions", roles::endpoint,
-                 needs(control_messages)) {
+CONFORMANCE_CASE(every_listed_type_has_a_version, "mctp.control.types.versions", roles::endpoint, needs(control_messages)) {
   const ControlAnswer answer = bench.control(Command::get_message_type_support);
   check.precondition(answer.ok() && answer.data().size() > 1, "the product lists message types");
   for (const std::uint8_t type : answer.data().subspan(1)) {
     if (type == 0x7E || type == 0x7F) continue;  // what vendors define has versions of their making
-    completion_is(check, ask_version(bench, type), Completion::success,
-                  fmt::format("versions of {:02X}h, which is listed", type));
+    completion_is(check, ask_version(bench, type), Completion::success, fmt::format("versions of {:02X}h, which is listed", type));
   }
 }
 
@@ -194,13 +183,10 @@ CONFORMANCE_CASE(vendor_support_comes_to_an_end, "mctp.control.vendor", roles::e
 CONFORMANCE_CASE(every_vendor_is_listed, "mctp.control.vendor.list", roles::endpoint, needs(control_messages),
                  arranged("messages of three vendors", [](EmbeddedSetup& setup) {
                    using mctp::control::VendorFormat;
-                   setup.managed->drive.node.vendors = {{VendorFormat::pci, 0x1B4B, 0x0102},
-                                                        {VendorFormat::iana, 0x00A1B2C3, 0xD4E5},
-                                                        {VendorFormat::pci, 0x8086, 0x0007}};
+                   setup.managed->drive.node.vendors = {
+                       {VendorFormat::pci, 0x1B4B, 0x0102}, {VendorFormat::iana, 0x00A1B2C3, 0xD4E5}, {VendorFormat::pci, 0x8086, 0x0007}};
                  })) {
-  const Bytes expected[] = {{1, 0, 0x1B, 0x4B, 0x01, 0x02},
-                            {2, 1, 0x00, 0xA1, 0xB2, 0xC3, 0xD4, 0xE5},
-                            {0xFF, 0, 0x80, 0x86, 0x00, 0x07}};
+  const Bytes expected[] = {{1, 0, 0x1B, 0x4B, 0x01, 0x02}, {2, 1, 0x00, 0xA1, 0xB2, 0xC3, 0xD4, 0xE5}, {0xFF, 0, 0x80, 0x86, 0x00, 0x07}};
   for (std::uint8_t selector = 0; selector < 3; ++selector) {
     const ControlAnswer answer = bench.control(Command::get_vendor_support, {selector});
     const std::string what = fmt::format("vendor support {}", selector);
@@ -219,8 +205,8 @@ CONFORMANCE_CASE(every_version_is_listed, "mctp.control.version.list", roles::en
                                          {0xF1, 0xF3, 0xF0, 0}, {0xF1, 0xF3, 0xF1, 0}, {0xF1, 0xF3, 0xF2, 'a'}};
                    node.types.push_back({0x05, {{0xF1, 0xF0, 0xF2, 0}, {0xF1, 0xF1, 0xF0, 0}}});
                  })) {
-  const Bytes base = {6,    0xF1, 0xF0, 0xFF, 0, 0xF1, 0xF1, 0xFF, 0, 0xF1, 0xF2, 0xFF, 0,
-                      0xF1, 0xF3, 0xF0, 0,    0xF1, 0xF3, 0xF1, 0, 0xF1, 0xF3, 0xF2, 'a'};
+  const Bytes base = {6,    0xF1, 0xF0, 0xFF, 0,    0xF1, 0xF1, 0xFF, 0,    0xF1, 0xF2, 0xFF, 0,
+                      0xF1, 0xF3, 0xF0, 0,    0xF1, 0xF3, 0xF1, 0,    0xF1, 0xF3, 0xF2, 'a'};
   const Bytes other = {2, 0xF1, 0xF0, 0xF2, 0, 0xF1, 0xF1, 0xF0, 0};
   for (const auto& [type, list] : {std::pair{0xFFu, base}, {0x00u, base}, {0x05u, other}}) {
     const ControlAnswer answer = ask_version(bench, type);
@@ -290,8 +276,12 @@ CONFORMANCE_CASE(many_vendors_are_listed, "mctp.control.vendor.list", roles::end
     const std::string what = fmt::format("vendor support {}", selector);
     if (!completion_is(check, answer, Completion::success, what)) return;
     const unsigned set = 0x2000u + 3u * selector;
-    const Bytes expected = {static_cast<std::uint8_t>(selector + 1 == kVendorsMany ? 0xFF : selector + 1), 0, 0x10, selector,
-                            static_cast<std::uint8_t>(set >> 8), static_cast<std::uint8_t>(set & 0xFF)};
+    const Bytes expected = {static_cast<std::uint8_t>(selector + 1 == kVendorsMany ? 0xFF : selector + 1),
+                            0,
+                            0x10,
+                            selector,
+                            static_cast<std::uint8_t>(set >> 8),
+                            static_cast<std::uint8_t>(set & 0xFF)};
     if (selector == 0) {
       // In whichever order the bytes of the ID are: that is judged.
       const ByteView data = answer.data();
@@ -327,18 +317,26 @@ CONFORMANCE_CASE(no_network_is_no_command, "mctp.control.network.none", roles::e
 
 CONFORMANCE_CASE(rates_are_told_and_taken, "mctp.control.rate", roles::endpoint, needs(control_messages),
                  arranged("a rate that can be limited", [](EmbeddedSetup& setup) {
-                   setup.managed->drive.node.rates = {.buffer = 0x01020304, .receive_max = 0x11121314,
-                                                      .limit_max = 100'000, .limit_min = 5'000,
-                                                      .burst_max = 4'096, .burst = 2'048, .rate = 50'000};
+                   setup.managed->drive.node.rates = {.buffer = 0x01020304,
+                                                      .receive_max = 0x11121314,
+                                                      .limit_max = 100'000,
+                                                      .limit_min = 5'000,
+                                                      .burst_max = 4'096,
+                                                      .burst = 2'048,
+                                                      .rate = 50'000};
                  })) {
   using namespace mctp::control;
   const auto query = [&](std::uint32_t burst, std::uint32_t rate, const std::string& what) {
     const ControlAnswer answer = bench.control(Command::query_rate_limit);
     if (!completion_is(check, answer, Completion::success, "Query Rate Limit " + what)) return;
     Record<RateResponse> expected;
-    expected.set(rate_response::buffer, 0x01020304u).set(rate_response::receive_max, 0x11121314u)
-        .set(rate_response::limit_max, 100'000u).set(rate_response::limit_min, 5'000u)
-        .set(rate_response::burst_max, 4'096u).set(rate_response::burst, burst).set(rate_response::rate, rate)
+    expected.set(rate_response::buffer, 0x01020304u)
+        .set(rate_response::receive_max, 0x11121314u)
+        .set(rate_response::limit_max, 100'000u)
+        .set(rate_response::limit_min, 5'000u)
+        .set(rate_response::burst_max, 4'096u)
+        .set(rate_response::burst, burst)
+        .set(rate_response::rate, rate)
         .set(rate_response::supported, true);
     check.bytes("Query Rate Limit " + what, answer.data(), ByteView{expected.bytes()}.subspan(4));
   };
@@ -366,8 +364,7 @@ CONFORMANCE_CASE(rates_are_told_and_taken, "mctp.control.rate", roles::endpoint,
 
 // ---- commands of others ----
 
-CONFORMANCE_CASE(commands_of_bridges_are_refused, "mctp.control.bridge-only", roles::endpoint,
-                 needs(control_messages)) {
+CONFORMANCE_CASE(commands_of_bridges_are_refused, "mctp.control.bridge-only", roles::endpoint, needs(control_messages)) {
   const ControlAnswer own = bench.control(Command::get_endpoint_id);
   check.precondition(own.ok() && own.data().size() >= 2, "Get Endpoint ID says a type");
   if ((own.data()[1] >> 4 & 3) != 0) check.inconclusive("the product is a bridge");
@@ -386,8 +383,7 @@ CONFORMANCE_CASE(commands_of_bridges_are_refused, "mctp.control.bridge-only", ro
 
 CONFORMANCE_CASE(interfaces_are_counted_right, "mctp.control.interfaces", roles::endpoint, needs(control_messages)) {
   const ControlAnswer answer = bench.control(Command::query_supported_interfaces);
-  if (!completion_is(check, answer, one_of(Completion::success, Completion::unsupported_command),
-                     "Query Supported Interfaces")) {
+  if (!completion_is(check, answer, one_of(Completion::success, Completion::unsupported_command), "Query Supported Interfaces")) {
     return;
   }
   if (!answer.ok()) return;
@@ -416,23 +412,20 @@ void in_time(EndpointBench& bench, Check& check) {
     const Instant said = bench.world().now();
     const auto answer = bench.peer().next_message(Duration::s(3));
     check.require(answer.has_value(), "a control request is answered", "no answer");
-    check.that(answer->first - said <= bench.answer_within(),
-               "the answer has come within " + words(bench.answer_within()), words(answer->first - said));
+    check.that(answer->first - said <= bench.answer_within(), "the answer has come within " + words(bench.answer_within()),
+               words(answer->first - said));
   }
 }
 
 }  // namespace
 
-CONFORMANCE_CASE(answers_come_within_100_ms_on_smbus, "mctp.smbus.answer-time", roles::endpoint,
-                 needs(control_messages)) {
+CONFORMANCE_CASE(answers_come_within_100_ms_on_smbus, "mctp.smbus.answer-time", roles::endpoint, needs(control_messages)) {
   in_time(bench, check);
 }
-CONFORMANCE_CASE(answers_come_within_100_ms_on_a_serial_line, "mctp.serial.answer-time", roles::endpoint,
-                 needs(control_messages)) {
+CONFORMANCE_CASE(answers_come_within_100_ms_on_a_serial_line, "mctp.serial.answer-time", roles::endpoint, needs(control_messages)) {
   in_time(bench, check);
 }
-CONFORMANCE_CASE(answers_come_within_120_ms_on_pci_express, "mctp.vdm.answer-time", roles::endpoint,
-                 needs(control_messages)) {
+CONFORMANCE_CASE(answers_come_within_120_ms_on_pci_express, "mctp.vdm.answer-time", roles::endpoint, needs(control_messages)) {
   in_time(bench, check);
 }
 

@@ -25,8 +25,7 @@ template <int... Values>
 inline constexpr std::array<std::uint8_t, sizeof...(Values)> octets = {static_cast<std::uint8_t>(Values)...};
 
 /// There is an answer with one of these completion codes. False otherwise, and the case FAILs.
-inline bool completion_is(Check& check, const ControlAnswer& answer, const OneOf<mctp::control::Completion>& legal,
-                          std::string_view what) {
+inline bool completion_is(Check& check, const ControlAnswer& answer, const OneOf<mctp::control::Completion>& legal, std::string_view what) {
   if (!answer.answered()) {
     std::vector<std::string> expected;
     for (const auto one : legal.legal) expected.push_back(words(one));
@@ -35,8 +34,7 @@ inline bool completion_is(Check& check, const ControlAnswer& answer, const OneOf
   }
   return check.equal(what, answer.completion(), legal);
 }
-inline bool completion_is(Check& check, const ControlAnswer& answer, mctp::control::Completion legal,
-                          std::string_view what) {
+inline bool completion_is(Check& check, const ControlAnswer& answer, mctp::control::Completion legal, std::string_view what) {
   return completion_is(check, answer, one_of(legal), what);
 }
 /// Nothing comes, for twice the time that an answer has.
@@ -69,8 +67,7 @@ struct ControlBits {
 };
 inline Bytes control_message(std::uint8_t command, ByteView data = {}, const ControlBits& bits = {}) {
   Bytes body = {static_cast<std::uint8_t>(bits.ic ? 0x80 : 0),
-                static_cast<std::uint8_t>((bits.request ? 0x80 : 0) | (bits.datagram ? 0x40 : 0) | bits.instance),
-                command};
+                static_cast<std::uint8_t>((bits.request ? 0x80 : 0) | (bits.datagram ? 0x40 : 0) | bits.instance), command};
   body.insert(body.end(), data.begin(), data.end());
   return body;
 }
@@ -105,9 +102,7 @@ inline std::vector<SeenPacket> what_comes(EndpointBench& bench) {
   RawMctp& peer = bench.peer();
   peer.wait_until_said();
   std::vector<SeenPacket> seen;
-  const auto patience = [&] {
-    return seen.empty() || !seen.back().packet.eom ? Duration::s(2) : bench.answer_within() * 2;
-  };
+  const auto patience = [&] { return seen.empty() || !seen.back().packet.eom ? Duration::s(2) : bench.answer_within() * 2; };
   while (auto packet = peer.next_packet(patience())) {
     if (!asks_for_time(*packet)) seen.push_back(std::move(*packet));
   }

@@ -25,9 +25,7 @@ std::vector<PlayedDevice*> found_devices(BusBench& bench, Check& check, unsigned
   return devices;
 }
 
-mctp::Eid owner_eid(BusBench& bench) {
-  return bench.device().requests_of(Command::set_endpoint_id).front()->source;
-}
+mctp::Eid owner_eid(BusBench& bench) { return bench.device().requests_of(Command::set_endpoint_id).front()->source; }
 
 }  // namespace
 
@@ -68,12 +66,9 @@ void table_is_right(BusBench& bench, Check& check) {
 
 }  // namespace
 
-CONFORMANCE_CASE(the_routing_table_has_every_device, "mctp.bus.owner.routing", roles::bus, over_buses) {
-  table_is_right(bench, check);
-}
+CONFORMANCE_CASE(the_routing_table_has_every_device, "mctp.bus.owner.routing", roles::bus, over_buses) { table_is_right(bench, check); }
 
-CONFORMANCE_CASE(the_routing_table_names_the_serial_line, "mctp.bus.owner.routing.serial", roles::bus,
-                 transports{"serial"}) {
+CONFORMANCE_CASE(the_routing_table_names_the_serial_line, "mctp.bus.owner.routing.serial", roles::bus, transports{"serial"}) {
   table_is_right(bench, check);
 }
 
@@ -114,14 +109,12 @@ CONFORMANCE_CASE(hops_lead_to_their_target, "mctp.bus.owner.hop", roles::bus) {
       check.require(answer.data().size() == 6, what + " says six bytes", words(answer.data().size()));
       check.equal("next bridge on the way from the same bus: none", answer.data()[0], 0);
       check.equal("message type", answer.data()[1], one_of(unsigned{type}, 0xFFu));
-      check.that(load_be<std::uint16_t>(answer.data().data() + 2) < 0x400 &&
-                     load_be<std::uint16_t>(answer.data().data() + 4) < 0x400,
+      check.that(load_be<std::uint16_t>(answer.data().data() + 2) < 0x400 && load_be<std::uint16_t>(answer.data().data() + 4) < 0x400,
                  "units are counted in steps of 16 bytes above 64", words(Bytes(answer.data().begin(), answer.data().end())));
     }
   }
   for (const std::uint8_t nowhere : {std::uint8_t{0x00}, std::uint8_t{0xFF}, std::uint8_t{0xE7}}) {
-    refused(check, ask(bench, Command::query_hop, {nowhere, 4}), Completion::invalid_data,
-            fmt::format("Query Hop to EID {}", nowhere));
+    refused(check, ask(bench, Command::query_hop, {nowhere, 4}), Completion::invalid_data, fmt::format("Query Hop to EID {}", nowhere));
   }
 }
 
@@ -169,11 +162,11 @@ CONFORMANCE_CASE(owners_look_at_lengths_too, "mctp.bus.owner.length", roles::bus
     std::vector<std::size_t> sizes;
   };
   const Wrong all[] = {
-      {Command::set_endpoint_id, {0, 1, 3}},        {Command::get_endpoint_id, {1, 8}},
-      {Command::get_version_support, {0, 2}},       {Command::get_message_type_support, {1, 4}},
-      {Command::resolve_endpoint_id, {0, 2, 9}},    {Command::allocate_endpoint_ids, {0, 2, 4, 9}},
-      {Command::routing_information_update, {0}},   {Command::get_routing_table, {0, 2, 4}},
-      {Command::query_hop, {0, 1, 3, 4}},           {Command::resolve_uuid, {0, 1, 16, 18}},
+      {Command::set_endpoint_id, {0, 1, 3}},      {Command::get_endpoint_id, {1, 8}},
+      {Command::get_version_support, {0, 2}},     {Command::get_message_type_support, {1, 4}},
+      {Command::resolve_endpoint_id, {0, 2, 9}},  {Command::allocate_endpoint_ids, {0, 2, 4, 9}},
+      {Command::routing_information_update, {0}}, {Command::get_routing_table, {0, 2, 4}},
+      {Command::query_hop, {0, 1, 3, 4}},         {Command::resolve_uuid, {0, 1, 16, 18}},
   };
   for (const Wrong& one : all) {
     for (const std::size_t size : one.sizes) {

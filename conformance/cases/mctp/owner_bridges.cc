@@ -38,8 +38,11 @@ void play_bridge(BusBench& bench, PlayedBridge& state, bool takes, unsigned behi
       state.asked_behind.push_back(request.destination);
     }
     switch (command) {
-      case Command::get_endpoint_id: good[5] |= 0x10; return good;
-      case Command::set_endpoint_id: return with({0x01, request.body[4], kAsked});
+      case Command::get_endpoint_id:
+        good[5] |= 0x10;
+        return good;
+      case Command::set_endpoint_id:
+        return with({0x01, request.body[4], kAsked});
       case Command::allocate_endpoint_ids:
         state.operation = request.body[3];
         state.count = request.body[4];
@@ -61,7 +64,8 @@ void play_bridge(BusBench& bench, PlayedBridge& state, bool takes, unsigned behi
         }
         return with(table);
       }
-      default: return good;
+      default:
+        return good;
     }
   };
 }

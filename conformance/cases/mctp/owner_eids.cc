@@ -13,7 +13,7 @@ using mctp::control::Command;
 mctp::EnumerationReport look_at(BusBench& bench, PlayedDevice& device, Assigning assigning, mctp::Eid wanted = mctp::kNullEid) {
   std::optional<mctp::EnumerationReport> report;
   bench.bus_owner().look_at(device.raw().binding().address(), assigning, wanted,
-                                       [&](const mctp::EnumerationReport& made) { report = made; });
+                            [&](const mctp::EnumerationReport& made) { report = made; });
   bench.world().run_until([&] { return report.has_value(); }, Duration::s(30));
   return report.value_or(mctp::EnumerationReport{});
 }
@@ -194,8 +194,13 @@ CONFORMANCE_CASE(bridges_get_the_eids_that_are_left, "mctp.bus.bridge.pool", rol
   std::vector<Bytes> offers;
   bridge.script = [&](const SeenMessage& request, Bytes good) {
     switch (static_cast<Command>(request.body[2])) {
-      case Command::get_endpoint_id: good[5] |= 0x10; return good;
-      case Command::set_endpoint_id: good[4] = 0x01; good[6] = kWanted; return good;
+      case Command::get_endpoint_id:
+        good[5] |= 0x10;
+        return good;
+      case Command::set_endpoint_id:
+        good[4] = 0x01;
+        good[6] = kWanted;
+        return good;
       case Command::allocate_endpoint_ids: {
         offers.emplace_back(request.body.begin() + 3, request.body.end());
         good.resize(4);
@@ -203,7 +208,8 @@ CONFORMANCE_CASE(bridges_get_the_eids_that_are_left, "mctp.bus.bridge.pool", rol
         good.insert(good.end(), {0x00, kWanted, request.body[5]});
         return good;
       }
-      default: return good;
+      default:
+        return good;
     }
   };
   bench.enumerate();

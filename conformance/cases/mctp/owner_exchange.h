@@ -22,9 +22,7 @@ struct OwnerAnswer {
   }
   bool ok() const { return answered() && completion() == mctp::control::Completion::success; }
   ByteView data() const { return answered() ? ByteView{message->body}.subspan(4) : ByteView{}; }
-  std::string describe() const {
-    return answered() ? "completion code " + words(completion()) : std::string("no answer");
-  }
+  std::string describe() const { return answered() ? "completion code " + words(completion()) : std::string("no answer"); }
 };
 
 /// Sends a request to the endpoint that the device communicated with last.

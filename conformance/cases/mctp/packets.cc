@@ -47,17 +47,18 @@ CONFORMANCE_CASE(reserved_bits_of_packets_are_zero, "mctp.packet.reserved", role
   }
 }
 
-CONFORMANCE_CASE(packets_of_other_header_versions_are_dropped, "mctp.packet.version-checked", roles::endpoint,
-                 needs(packets), sends_malformed) {
+CONFORMANCE_CASE(packets_of_other_header_versions_are_dropped, "mctp.packet.version-checked", roles::endpoint, needs(packets),
+                 sends_malformed) {
   std::vector<std::uint8_t> versions = numbers(2, 15);
   versions.insert(versions.begin(), 0);
-  nothing_for_each(bench, check, versions, [](MctpPacket& packet, std::uint8_t version) { packet.version = version; },
-                   "answer to a packet of another header version");
+  nothing_for_each(
+      bench, check, versions, [](MctpPacket& packet, std::uint8_t version) { packet.version = version; },
+      "answer to a packet of another header version");
   serves(bench, check, "a good packet afterwards");
 }
 
-CONFORMANCE_CASE(reserved_bits_of_requests_do_not_matter, "mctp.packet.reserved-ignored", roles::endpoint,
-                 needs(packets), sends_malformed) {
+CONFORMANCE_CASE(reserved_bits_of_requests_do_not_matter, "mctp.packet.reserved-ignored", roles::endpoint, needs(packets),
+                 sends_malformed) {
   for (const std::uint8_t bits : numbers(1, 15)) {
     MctpPacket packet = bench.peer().packet(kAnyRequest);
     packet.reserved = bits;
@@ -70,13 +71,12 @@ CONFORMANCE_CASE(reserved_bits_of_requests_do_not_matter, "mctp.packet.reserved-
 CONFORMANCE_CASE(packets_to_other_eids_are_dropped, "mctp.packet.destination", roles::endpoint, needs(packets)) {
   std::vector<std::uint8_t> others = numbers(0x01, 0xFE);
   std::erase(others, bench.eid());
-  nothing_for_each(bench, check, others, [](MctpPacket& packet, std::uint8_t eid) { packet.destination = eid; },
-                   "answer to a packet for another EID");
+  nothing_for_each(
+      bench, check, others, [](MctpPacket& packet, std::uint8_t eid) { packet.destination = eid; }, "answer to a packet for another EID");
   serves(bench, check, "a packet to its own EID afterwards");
 }
 
-CONFORMANCE_CASE(the_null_eid_reaches_a_physical_address, "mctp.packet.null-destination", roles::endpoint,
-                 needs(packets), as_found) {
+CONFORMANCE_CASE(the_null_eid_reaches_a_physical_address, "mctp.packet.null-destination", roles::endpoint, needs(packets), as_found) {
   bench.peer().set_product(mctp::kNullEid, bench.address());
   for (const std::uint8_t instance : octets<0, 1, 2>) {
     const ControlAnswer answer = bench.control(Command::get_endpoint_id, {}, {.instance = instance});
@@ -109,8 +109,7 @@ CONFORMANCE_CASE(the_former_eid_is_no_longer_served, "mctp.packet.former-eid", r
   serves(bench, check, "a packet to its new EID");
 }
 
-CONFORMANCE_CASE(who_has_no_eid_is_answered_at_its_address, "mctp.packet.null-source", roles::endpoint,
-                 needs(packets)) {
+CONFORMANCE_CASE(who_has_no_eid_is_answered_at_its_address, "mctp.packet.null-source", roles::endpoint, needs(packets)) {
   MctpPacket packet = bench.peer().packet(kAnyRequest);
   packet.source = mctp::kNullEid;
   bench.peer().send(packet);
@@ -121,8 +120,8 @@ CONFORMANCE_CASE(who_has_no_eid_is_answered_at_its_address, "mctp.packet.null-so
   serves(bench, check, "a request from an EID afterwards");
 }
 
-CONFORMANCE_CASE(packets_without_a_message_are_ignored, "mctp.packet.short", roles::endpoint, needs(packets),
-                 transports{"smbus", "serial"}, sends_malformed) {
+CONFORMANCE_CASE(packets_without_a_message_are_ignored, "mctp.packet.short", roles::endpoint, needs(packets), transports{"smbus", "serial"},
+                 sends_malformed) {
   for (const std::size_t size : {4u, 3u, 2u, 1u}) {
     // What is missing is what the good packet before it had in its place.
     serves(bench, check, "a good packet before a short one");
@@ -134,8 +133,7 @@ CONFORMANCE_CASE(packets_without_a_message_are_ignored, "mctp.packet.short", rol
   serves(bench, check, "a good packet afterwards");
 }
 
-CONFORMANCE_CASE(packets_of_every_size_up_to_64_are_taken, "mctp.packet.unit.baseline", roles::endpoint,
-                 needs(packets)) {
+CONFORMANCE_CASE(packets_of_every_size_up_to_64_are_taken, "mctp.packet.unit.baseline", roles::endpoint, needs(packets)) {
   // Two packets of 64 and 8 bytes; of 64 and 64; single ones from 3 bytes on.
   for (const std::size_t more : {0u, 4u, 32u, 52u, 56u}) {
     bench.peer().send_message(long_request(bench, 64, more), {});
@@ -165,8 +163,7 @@ CONFORMANCE_CASE(packets_above_the_unit_are_dropped, "mctp.packet.unit.above", r
   serves(bench, check, "a packet of an agreed size afterwards");
 }
 
-CONFORMANCE_CASE(parts_below_64_bytes_are_no_message, "mctp.packet.unit.below", roles::endpoint, needs(packets),
-                 sends_malformed) {
+CONFORMANCE_CASE(parts_below_64_bytes_are_no_message, "mctp.packet.unit.below", roles::endpoint, needs(packets), sends_malformed) {
   for (const std::size_t unit : {63u, 62u, 61u, 60u, 36u, 4u}) {
     if (unit % 4 != 0 && bench.medium() == "pcie") continue;  // only the last packet may be padded
     bench.peer().send_message(long_request(bench, 64), {.unit = unit});
@@ -197,13 +194,12 @@ CONFORMANCE_CASE(messages_are_cut_into_equal_parts, "mctp.packet.unit.sent", rol
 CONFORMANCE_CASE(numbers_of_packets_go_up_by_one, "mctp.packet.sequence", roles::endpoint, needs(packets)) {
   const auto seen = packets_of_answer(bench, check, long_request(bench), 6);
   for (std::size_t at = 1; at < seen.size(); ++at) {
-    check.equal(fmt::format("sequence number of packet {}, behind {}", at, seen[at - 1].packet.sequence),
-                seen[at].packet.sequence, (seen[at - 1].packet.sequence + 1) & 3);
+    check.equal(fmt::format("sequence number of packet {}, behind {}", at, seen[at - 1].packet.sequence), seen[at].packet.sequence,
+                (seen[at - 1].packet.sequence + 1) & 3);
   }
 }
 
-CONFORMANCE_CASE(the_first_packet_says_som_and_the_last_eom, "mctp.packet.start-end", roles::endpoint,
-                 needs(packets), as_found) {
+CONFORMANCE_CASE(the_first_packet_says_som_and_the_last_eom, "mctp.packet.start-end", roles::endpoint, needs(packets), as_found) {
   for (const Bytes& request : {kAnyRequest, long_request(bench)}) {
     // An answer of an odd length without EOM has no place on PCI Express; the long one is seen everywhere.
     const auto seen = packets_of_answer(bench, check, request, request.size() > 64 ? 1 : 0);

@@ -52,11 +52,8 @@ Tlp broadcast(EndpointBench& bench, Command command) {
 /// The TLPs that the product sends while it is asked for answers of all lengths.
 std::vector<Bytes> sent(EndpointBench& bench, Check& check) {
   const std::size_t before = bench.product_frames().size();
-  const Bytes requests[] = {kAnyRequest,
-                            control_message(Command::get_message_type_support),
-                            control_message(Command::get_version_support, Bytes{0}),
-                            control_message(0xEF),
-                            long_request(bench)};
+  const Bytes requests[] = {kAnyRequest, control_message(Command::get_message_type_support),
+                            control_message(Command::get_version_support, Bytes{0}), control_message(0xEF), long_request(bench)};
   for (const Bytes& request : requests) {
     bench.peer().send_message(request);
     what_comes(bench);
@@ -67,8 +64,7 @@ std::vector<Bytes> sent(EndpointBench& bench, Check& check) {
   }
   check.precondition(!frames.empty(), "the product sends something");
   for (const Bytes& frame : frames) {
-    check.require(frame.size() > kTlpHeader && frame.size() % 4 == 0, "a TLP of whole dwords with a payload",
-                  words_of_bytes(frame));
+    check.require(frame.size() > kTlpHeader && frame.size() % 4 == 0, "a TLP of whole dwords with a payload", words_of_bytes(frame));
   }
   return frames;
 }
@@ -127,8 +123,7 @@ CONFORMANCE_CASE(padding_of_requests_is_no_data, "mctp.vdm.padding-received", ro
   completion_is(check, bench.control(Command::get_endpoint_id), Completion::success, "a request of 3 bytes");
   completion_is(check, bench.control(Command::get_version_support, {0xFF}), Completion::success, "a request of 4 bytes");
   completion_is(check, bench.control(Command::set_endpoint_id, {1, 0x21}), Completion::success, "a request of 5 bytes");
-  completion_is(check, bench.control(static_cast<Command>(0xEF), {1, 2, 3}), Completion::unsupported_command,
-                "a request of 6 bytes");
+  completion_is(check, bench.control(static_cast<Command>(0xEF), {1, 2, 3}), Completion::unsupported_command, "a request of 6 bytes");
 }
 
 CONFORMANCE_CASE(messages_of_other_vendors_are_ignored, "mctp.vdm.vendor-checked", roles::endpoint, sends_malformed) {
@@ -175,8 +170,7 @@ CONFORMANCE_CASE(broadcast_requests_are_answered_to_the_root, "mctp.vdm.broadcas
   }
 }
 
-CONFORMANCE_CASE(an_undiscovered_endpoint_answers_discovery, "mctp.vdm.discovery.undiscovered", roles::endpoint,
-                 sends_malformed) {
+CONFORMANCE_CASE(an_undiscovered_endpoint_answers_discovery, "mctp.vdm.discovery.undiscovered", roles::endpoint, sends_malformed) {
   const auto answers_discovery = [&](std::string_view when) {
     for (int again = 0; again < 2; ++again) {
       const ControlAnswer answer = bench.control(Command::endpoint_discovery);
@@ -184,8 +178,8 @@ CONFORMANCE_CASE(an_undiscovered_endpoint_answers_discovery, "mctp.vdm.discovery
       check.equal("bytes behind the completion code", answer.data().size(), 0);
     }
     bench.peer().send_frame(bytes_of(bench, broadcast(bench, Command::endpoint_discovery)));
-    return check.that(bench.peer().next_message(Duration::s(1)).has_value(),
-                      fmt::format("Endpoint Discovery to all is answered {}", when), "no answer");
+    return check.that(bench.peer().next_message(Duration::s(1)).has_value(), fmt::format("Endpoint Discovery to all is answered {}", when),
+                      "no answer");
   };
   // Set, and forced.
   for (const std::uint8_t operation : octets<0, 1>) {

@@ -125,21 +125,18 @@ CONFORMANCE_CASE(flags_and_escapes_in_packets_are_escaped, "mctp.serial.escape",
   for (const std::uint8_t special : octets<0x7E, 0x7D>) {
     // An EID that is one of the two stands in the answers of Set and Get Endpoint ID.
     unsigned escapes = 0;
-    for (const Taken& frame :
-         sent(bench, check, {control_message(Command::set_endpoint_id, Bytes{1, special}), kAnyRequest})) {
+    for (const Taken& frame : sent(bench, check, {control_message(Command::set_endpoint_id, Bytes{1, special}), kAnyRequest})) {
       check.that(frame.fault.empty(), fmt::format("a whole frame with {:02X}h in it", special), frame.fault);
       escapes += frame.escapes;
     }
-    check.that(escapes >= 2, fmt::format("{:02X}h in the packets of two answers is escaped", special),
-               fmt::format("{} escapes", escapes));
+    check.that(escapes >= 2, fmt::format("{:02X}h in the packets of two answers is escaped", special), fmt::format("{} escapes", escapes));
   }
 }
 
 CONFORMANCE_CASE(escaped_bytes_in_requests_are_understood, "mctp.serial.unescape", roles::endpoint, as_found) {
   for (const std::uint8_t special : octets<0x7E, 0x7D>) {
     const ControlAnswer answer = bench.control(Command::get_version_support, {special});
-    check.that(answer.answered(), fmt::format("a request with {:02X}h in its data is answered", special),
-               answer.describe());
+    check.that(answer.answered(), fmt::format("a request with {:02X}h in its data is answered", special), answer.describe());
   }
   const ControlAnswer answer = bench.control(static_cast<Command>(0xEF), {0x7E, 0x7D, 0x5E, 0x5D, 0x7D, 0x7E});
   check.that(answer.answered(), "a request with several of them is answered", answer.describe());
@@ -147,8 +144,8 @@ CONFORMANCE_CASE(escaped_bytes_in_requests_are_understood, "mctp.serial.unescape
 
 CONFORMANCE_CASE(frames_have_a_good_check, "mctp.serial.fcs", roles::endpoint, as_found) {
   // Some of the packets have escapes in them, which the check does not see.
-  const std::vector<Bytes> requests = {kAnyRequest, control_message(Command::set_endpoint_id, Bytes{1, 0x7E}),
-                                       kAnyRequest, long_request(bench)};
+  const std::vector<Bytes> requests = {kAnyRequest, control_message(Command::set_endpoint_id, Bytes{1, 0x7E}), kAnyRequest,
+                                       long_request(bench)};
   for (const Taken& frame : sent(bench, check, requests)) {
     check.precondition(frame.fault.empty(), "the product sends whole frames");
     Bytes covered = {frame.revision, frame.count};
@@ -199,10 +196,10 @@ CONFORMANCE_CASE(a_wrong_byte_count_drops_the_frame, "mctp.serial.count", roles:
 
 CONFORMANCE_CASE(noise_is_left_behind, "mctp.serial.resync", roles::endpoint, sends_malformed) {
   const Bytes noises[] = {
-      {0x00, 0xFF, 0x55},                    // no flag
-      {0x7E},                                // a lone flag
-      {0x7E, 0x7E, 0x7E, 0x7E},              // an idle line
-      {0x7E, 0x01},                          // a frame that ends early, at each of its parts
+      {0x00, 0xFF, 0x55},        // no flag
+      {0x7E},                    // a lone flag
+      {0x7E, 0x7E, 0x7E, 0x7E},  // an idle line
+      {0x7E, 0x01},              // a frame that ends early, at each of its parts
       {0x7E, 0x01, 0x20, 0x01, 0x02},
       {0x7E, 0x01, 0x07, 0x7D},
       {0x7E, 0x01, 0x01, 0xAA},

@@ -173,9 +173,9 @@ CONFORMANCE_CASE(packets_that_nobody_takes_block_nothing, "mctp.smbus.given-up",
 }
 
 CONFORMANCE_CASE(the_address_is_the_one_that_it_declares, "mctp.smbus.address", roles::endpoint) {
-  const MiAnswer info = bench.command(
-      mi::Opcode::read_data_structure,
-      static_cast<std::uint32_t>(bench.port()) << 16 | static_cast<std::uint32_t>(mi::DataType::port_information) << 24);
+  const MiAnswer info =
+      bench.command(mi::Opcode::read_data_structure,
+                    static_cast<std::uint32_t>(bench.port()) << 16 | static_cast<std::uint32_t>(mi::DataType::port_information) << 24);
   check.precondition(info.ok() && info.data().size() >= mi::PortInfo::size, "Port Information can be read");
   const View<mi::TwoWirePortInfo> port(info.data());
   check.precondition(port.get(mi::port_info::prttyp) == mi::PortType::two_wire, "the port is a two-wire one");

@@ -24,8 +24,7 @@ CONFORMANCE_CASE(answers_do_not_own_their_tag, "mctp.tag.owner", roles::endpoint
   }
 }
 
-CONFORMANCE_CASE(all_packets_of_an_answer_name_the_same_exchange, "mctp.tag.constant", roles::endpoint,
-                 needs(packets)) {
+CONFORMANCE_CASE(all_packets_of_an_answer_name_the_same_exchange, "mctp.tag.constant", roles::endpoint, needs(packets)) {
   for (const std::uint8_t tag : {std::uint8_t{0}, std::uint8_t{5}}) {
     for (const SeenPacket& seen : packets_of_answer(bench, check, long_request(bench), 3, {.tag = tag})) {
       check.equal("tag of a " + seen.describe(), seen.packet.tag, tag);

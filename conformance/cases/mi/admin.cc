@@ -10,29 +10,23 @@ using nvme::AdminOpcode;
 
 /// Prohibited out of band: queues, Abort, events, Keep Alive, directives, the tunnels themselves, doorbells
 /// and Fabrics since 1.2; discovery, zoning, migration and tracking since they are there.
-constexpr std::uint8_t kProhibited[] = {0x00, 0x01, 0x04, 0x05, 0x08, 0x0C, 0x18, 0x19, 0x1A,
-                                        0x1D, 0x1E, 0x7C, 0x7F, 0x21, 0x22, 0x25, 0x29, 0x38,
-                                        0x39, 0x3D, 0x3E, 0x41, 0x42, 0x45, 0x85, 0x88, 0x89};
+constexpr std::uint8_t kProhibited[] = {0x00, 0x01, 0x04, 0x05, 0x08, 0x0C, 0x18, 0x19, 0x1A, 0x1D, 0x1E, 0x7C, 0x7F, 0x21,
+                                        0x22, 0x25, 0x29, 0x38, 0x39, 0x3D, 0x3E, 0x41, 0x42, 0x45, 0x85, 0x88, 0x89};
 constexpr std::uint8_t kMandatory[] = {0x02, 0x06, 0x0A};
 /// Reserved or prohibited in every revision of the base specification that was looked at.
-constexpr std::uint8_t kReserved[] = {0x03, 0x07, 0x0B, 0x0E, 0x0F, 0x12, 0x13,
-                                      0x16, 0x17, 0x1B, 0x1F, 0x23, 0x26, 0x27};
+constexpr std::uint8_t kReserved[] = {0x03, 0x07, 0x0B, 0x0E, 0x0F, 0x12, 0x13, 0x16, 0x17, 0x1B, 0x1F, 0x23, 0x26, 0x27};
 /// Optional in NVMe-MI 1.2.
-constexpr std::uint8_t kOptional[] = {0x09, 0x0D, 0x10, 0x11, 0x14, 0x15, 0x1C,
-                                      0x20, 0x24, 0x80, 0x81, 0x82, 0x84, 0x86};
+constexpr std::uint8_t kOptional[] = {0x09, 0x0D, 0x10, 0x11, 0x14, 0x15, 0x1C, 0x20, 0x24, 0x80, 0x81, 0x82, 0x84, 0x86};
 
 /// An entry that does no harm where it is executed against the rules: no such queue, no such namespace.
 nvme::Sqe harmless(std::uint8_t opcode) {
   nvme::Sqe made;
-  made.set(nvme::sqe::opcode, opcode)
-      .set(nvme::sqe::nsid, 0xFFFFFFFEu)
-      .set(nvme::sqe::cdw10, opcode < 0x08 ? 0xFFFFu : 0u);
+  made.set(nvme::sqe::opcode, opcode).set(nvme::sqe::nsid, 0xFFFFFFFEu).set(nvme::sqe::cdw10, opcode < 0x08 ? 0xFFFFu : 0u);
   return made;
 }
 
 /// Identify Controller with both flags of old, so that a product before 1.2 looks at both fields too.
-MiAnswer identify(EndpointBench& bench, std::uint16_t cntlid, std::uint32_t dofst, std::uint32_t dlen,
-                  const MiTerms& terms = {}) {
+MiAnswer identify(EndpointBench& bench, std::uint16_t cntlid, std::uint32_t dofst, std::uint32_t dlen, const MiTerms& terms = {}) {
   Bytes message = admin_message(cntlid, identify_controller_command(), dofst, dlen, {}, terms);
   message[5] = 3;
   return bench.request(message, terms);
@@ -54,8 +48,7 @@ CONFORMANCE_CASE(every_controller_identifies_itself, "mi.admin.identify", roles:
     const View<nvme::IdentifyController> page{answer.admin_data()};
     check.equal("CNTLID", page.get(nvme::id_ctrl::cntlid), cntlid);
     const MiAnswer info =
-        bench.command(Opcode::read_data_structure,
-                      cntlid | static_cast<std::uint32_t>(mi::DataType::controller_information) << 24);
+        bench.command(Opcode::read_data_structure, cntlid | static_cast<std::uint32_t>(mi::DataType::controller_information) << 24);
     if (!info.ok() || info.data().size() != mi::ControllerInfo::size) continue;
     const View<mi::ControllerInfo> facts{info.data()};
     check.equal("VID", page.get(nvme::id_ctrl::vid), facts.get(mi::controller_info::vid));
@@ -90,8 +83,7 @@ CONFORMANCE_CASE(windows_of_data_are_exact, "mi.admin.window.inside", roles::end
   const std::uint16_t cntlid = a_controller(bench, check);
   const MiAnswer whole = identify(bench, cntlid, 0, 4096);
   if (!admin_success(check, whole, "Identify of 4096 bytes")) return;
-  check.require(whole.admin_data().size() == 4096, "Identify returns 4096 bytes",
-                fmt::format("{}", whole.admin_data().size()));
+  check.require(whole.admin_data().size() == 4096, "Identify returns 4096 bytes", fmt::format("{}", whole.admin_data().size()));
   const Bytes page(whole.admin_data().begin(), whole.admin_data().end());
   for (const auto& [offset, length] : {std::pair{0u, 4u},
                                        {0u, 72u},
@@ -126,26 +118,23 @@ CONFORMANCE_CASE(a_window_of_nothing_succeeds, "mi.admin.window.nothing", roles:
 CONFORMANCE_CASE(windows_end_with_the_data, "mi.admin.window.end", roles::endpoint) {
   const std::uint16_t cntlid = a_controller(bench, check);
   const Bytes page = identity(bench, check, cntlid);
-  for (const auto& [offset, length] :
-       {std::pair{4u, 4096u}, {4092u, 8u}, {4096u, 4u}, {8192u, 64u}, {0xFFFFFFFCu, 4096u}}) {
+  for (const auto& [offset, length] : {std::pair{4u, 4096u}, {4092u, 8u}, {4096u, 4u}, {8192u, 64u}, {0xFFFFFFFCu, 4096u}}) {
     const MiAnswer answer = identify(bench, cntlid, offset, length);
     const std::string what = fmt::format("{} bytes from {:#x}", length, offset);
     if (answer.answered() && answer.status() == mi::Status::invalid_parameter) {
-      check.equal("parameter error location of " + what, answer.error_at(),
-                  one_of(mi::ParameterError{28, 0}, mi::ParameterError{32, 0}));
+      check.equal("parameter error location of " + what, answer.error_at(), one_of(mi::ParameterError{28, 0}, mi::ParameterError{32, 0}));
       continue;
     }
     const std::size_t from = std::min<std::size_t>(offset, page.size());
-    data_is(check, answer, ByteView{page}.subspan(from, std::min<std::size_t>(length, page.size() - from)),
-            what);
+    data_is(check, answer, ByteView{page}.subspan(from, std::min<std::size_t>(length, page.size() - from)), what);
   }
   serves(bench, check, "a request afterwards");
 }
 
 CONFORMANCE_CASE(other_data_lengths_are_refused, "mi.admin.dlen", roles::endpoint) {
   const std::uint16_t cntlid = a_controller(bench, check);
-  for (const std::uint32_t dlen : {1u, 2u, 3u, 5u, 6u, 4094u, 4095u, 4097u, 4098u, 4100u, 8192u, 0x10000u,
-                                   0x10004u, 0x80000000u, 0xFFFFFFFCu, 0xFFFFFFFFu}) {
+  for (const std::uint32_t dlen :
+       {1u, 2u, 3u, 5u, 6u, 4094u, 4095u, 4097u, 4098u, 4100u, 8192u, 0x10000u, 0x10004u, 0x80000000u, 0xFFFFFFFCu, 0xFFFFFFFFu}) {
     refused_at(check, identify(bench, cntlid, 0, dlen), 32, fmt::format("DLEN {:#x}", dlen));
   }
   check.that(identify(bench, cntlid, 0, 4096).admin_ok(), "4096 bytes are served afterwards");
@@ -186,8 +175,7 @@ CONFORMANCE_CASE(prohibited_commands_are_refused, "mi.admin.prohibited", roles::
 CONFORMANCE_CASE(unsupported_commands_are_refused, "mi.admin.unsupported", roles::endpoint) {
   const std::uint16_t cntlid = a_controller(bench, check);
   const auto is_refused = [&](std::uint8_t opcode) {
-    refused(check, bench.admin(cntlid, harmless(opcode), 0, 0), mi::Status::invalid_opcode,
-            fmt::format("Admin command {:02x}h", opcode));
+    refused(check, bench.admin(cntlid, harmless(opcode), 0, 0), mi::Status::invalid_opcode, fmt::format("Admin command {:02x}h", opcode));
   };
   for (const std::uint8_t opcode : kReserved) is_refused(opcode);
   for (const std::uint8_t opcode : kOptional) {
@@ -195,8 +183,8 @@ CONFORMANCE_CASE(unsupported_commands_are_refused, "mi.admin.unsupported", roles
   }
   for (const std::uint8_t opcode : kMandatory) {
     const MiAnswer answer = bench.admin(cntlid, harmless(opcode), 0, 0);
-    check.that(answer.answered() && answer.status() != mi::Status::invalid_opcode,
-               fmt::format("Admin command {:02x}h is known", opcode), answer.describe());
+    check.that(answer.answered() && answer.status() != mi::Status::invalid_opcode, fmt::format("Admin command {:02x}h is known", opcode),
+               answer.describe());
   }
 }
 
@@ -209,14 +197,11 @@ CONFORMANCE_CASE(failures_stand_in_the_completion, "mi.admin.failure", roles::en
     OneOf<nvme::Status> legal;
   };
   const Failing commands[] = {
-      {"Identify of a page that there is not", admin_command(AdminOpcode::identify, 0xFF),
-       one_of(sc::invalid_field)},
+      {"Identify of a page that there is not", admin_command(AdminOpcode::identify, 0xFF), one_of(sc::invalid_field)},
       {"Identify of a namespace that cannot be", admin_command(AdminOpcode::identify, 0x00, 0xFFFFFFFE),
        one_of(sc::invalid_namespace_or_format)},
-      {"Get Log Page of a page that there is not", log_command(0x6F, 0, 512),
-       one_of(sc::invalid_log_page, sc::invalid_field)},
-      {"Get Features of a feature that there is not", admin_command(AdminOpcode::get_features, 0x6F),
-       one_of(sc::invalid_field)},
+      {"Get Log Page of a page that there is not", log_command(0x6F, 0, 512), one_of(sc::invalid_log_page, sc::invalid_field)},
+      {"Get Features of a feature that there is not", admin_command(AdminOpcode::get_features, 0x6F), one_of(sc::invalid_field)},
   };
   for (const auto& [what, sqe, legal] : commands) {
     const MiAnswer answer = bench.admin(cntlid, sqe, 0, 512);
@@ -230,8 +215,8 @@ CONFORMANCE_CASE(short_admin_commands_are_refused, "mi.admin.request.size", role
   const std::uint16_t cntlid = a_controller(bench, check);
   const Bytes whole = admin_message(cntlid, identify_controller_command(), 0, 64);
   for (const std::size_t size : {8u, 12u, 36u, 44u, 60u, 64u}) {
-    refused(check, bench.request(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size))),
-            mi::Status::invalid_command_size, fmt::format("an Admin command of {} bytes", size));
+    refused(check, bench.request(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size))), mi::Status::invalid_command_size,
+            fmt::format("an Admin command of {} bytes", size));
   }
   check.that(identify(bench, cntlid, 0, 64).admin_ok(), "Identify is served afterwards");
 }
@@ -259,9 +244,7 @@ CONFORMANCE_CASE(slots_serve_admin_commands_alike, "mi.admin.both-slots", roles:
   const std::uint16_t cntlid = a_controller(bench, check);
   const MiAnswer first = identify(bench, cntlid, 0, 512, {.slot = 0});
   const MiAnswer second = identify(bench, cntlid, 0, 512, {.slot = 1});
-  if (!admin_success(check, first, "Identify in slot 0") ||
-      !admin_success(check, second, "Identify in slot 1"))
-    return;
+  if (!admin_success(check, first, "Identify in slot 0") || !admin_success(check, second, "Identify in slot 1")) return;
   check.bytes("data of slot 1", second.admin_data(), first.admin_data());
   check.equal("bytes of data", second.admin_data().size(), 512u);
 }

@@ -49,7 +49,7 @@ class Requests {
   void structure(DataType type, std::uint16_t cntlid, unsigned port) {
     const auto which = static_cast<unsigned>(type);
     management(fmt::format("data structure {} of controller {} and port {}", which, cntlid, port), code(Opcode::read_data_structure),
-       cntlid | port << 16 | which << 24, 0);
+               cntlid | port << 16 | which << 24, 0);
   }
   void structures() {
     structure(DataType::subsystem_information, 0, 0);
@@ -71,7 +71,7 @@ class Requests {
   void configurations() {
     const auto get = [&](mi::ConfigurationId id, unsigned port) {
       management(fmt::format("configuration {} of port {}", static_cast<unsigned>(id), port), code(Opcode::configuration_get),
-         static_cast<std::uint32_t>(id) | port_bits(port), 0);
+                 static_cast<std::uint32_t>(id) | port_bits(port), 0);
     };
     for (unsigned port = 0; port <= bench_.declared().ports.size(); ++port) {
       get(mi::ConfigurationId::smbus_frequency, port);

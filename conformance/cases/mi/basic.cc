@@ -11,8 +11,7 @@ constexpr std::size_t kStatusBlock = 8, kIdentityBlock = 24;  // with length and
 
 std::optional<std::string> basic_management(const Declared& declared) {
   const EndpointFacts& facts = declared.endpoint;
-  if (!facts.ports.empty() &&
-      facts.two_wire_info(facts.port).get(mi::port_info::nvmebms)) {
+  if (!facts.ports.empty() && facts.two_wire_info(facts.port).get(mi::port_info::nvmebms)) {
     return std::nullopt;
   }
   return "no basic management command (NVMEBMS is clear)";
@@ -22,8 +21,7 @@ std::optional<std::string> basic_management(const Declared& declared) {
 std::uint8_t crc8(ByteView bytes, std::uint8_t crc = 0) {
   for (const std::uint8_t byte : bytes) {
     crc ^= byte;
-    for (int bit = 0; bit < 8; ++bit)
-      crc = static_cast<std::uint8_t>((crc & 0x80) != 0 ? crc << 1 ^ 0x07 : crc << 1);
+    for (int bit = 0; bit < 8; ++bit) crc = static_cast<std::uint8_t>((crc & 0x80) != 0 ? crc << 1 ^ 0x07 : crc << 1);
   }
   return crc;
 }
@@ -54,9 +52,8 @@ void mirrors_the_poll(EndpointBench& bench, Check& check, const std::string& whe
 }  // namespace
 
 CONFORMANCE_CASE(basic_management_is_where_the_port_says, "mi.basic.smbus.present", roles::endpoint) {
-  const MiAnswer info =
-      bench.command(mi::Opcode::read_data_structure,
-                    static_cast<std::uint32_t>(mi::DataType::port_information) << 24 | std::uint32_t{bench.port()} << 16);
+  const MiAnswer info = bench.command(mi::Opcode::read_data_structure,
+                                      static_cast<std::uint32_t>(mi::DataType::port_information) << 24 | std::uint32_t{bench.port()} << 16);
   precondition(check, info, "Port Information");
   check.precondition(info.data().size() == mi::PortInfo::size, "Port Information has 32 bytes");
   const bool claimed = View<mi::TwoWirePortInfo>{info.data()}.get(mi::port_info::nvmebms);
@@ -64,27 +61,23 @@ CONFORMANCE_CASE(basic_management_is_where_the_port_says, "mi.basic.smbus.presen
   check.equal("acknowledged", bench.smbus_read(kAddress, write, kStatusBlock).has_value(), claimed);
 }
 
-CONFORMANCE_CASE(basic_status_has_six_bytes, "mi.basic.smbus.status", roles::endpoint,
-                 needs(basic_management)) {
+CONFORMANCE_CASE(basic_status_has_six_bytes, "mi.basic.smbus.status", roles::endpoint, needs(basic_management)) {
   settle(bench, check);
   const Bytes block = read_block(bench, check, 0, kStatusBlock);
   check.equal("length", block[0], 6);
   check.equal("bits that are always set", block[1] & 0x03, 3);
   check.equal("not ready", block[1] & 0x40, 0);
   check.that((block[2] & 0x80) != 0, "the reserved warning is not given");
-  check.that(block[3] <= 0x81 || block[3] >= 0xC4, "the temperature is none of the reserved ones",
-             fmt::format("{:02x}h", block[3]));
+  check.that(block[3] <= 0x81 || block[3] >= 0xC4, "the temperature is none of the reserved ones", fmt::format("{:02x}h", block[3]));
   check.equal("reserved bytes", load_le<std::uint16_t>(&block[5]), 0);
   check.bytes("the same block again", read_block(bench, check, 0, kStatusBlock), block);
 }
 
-CONFORMANCE_CASE(basic_identity_is_the_controllers, "mi.basic.smbus.identity", roles::endpoint,
-                 needs(basic_management)) {
+CONFORMANCE_CASE(basic_identity_is_the_controllers, "mi.basic.smbus.identity", roles::endpoint, needs(basic_management)) {
   const Bytes page = identity(bench, check, a_controller(bench, check));
   const Bytes block = read_block(bench, check, 8, kIdentityBlock);
   check.equal("length", block[0], 22);
-  check.equal("vendor", block[1] << 8 | block[2],
-              View<nvme::IdentifyController>{page}.get(nvme::id_ctrl::vid) + 0);
+  check.equal("vendor", block[1] << 8 | block[2], View<nvme::IdentifyController>{page}.get(nvme::id_ctrl::vid) + 0);
   check.bytes("serial number", ByteView{block}.subspan(3, 20), ByteView{page}.subspan(4, 20));
 }
 
@@ -93,13 +86,11 @@ CONFORMANCE_CASE(basic_blocks_have_a_check, "mi.basic.smbus.pec", roles::endpoin
     const std::size_t size = code == 0 ? kStatusBlock : kIdentityBlock;
     const Bytes block = read_block(bench, check, code, size);
     const std::uint8_t before[] = {kAddress, code, kAddress | 1};
-    check.equal(fmt::format("check of block {}", code), block.back(),
-                crc8(ByteView{block}.first(size - 1), crc8(before)));
+    check.equal(fmt::format("check of block {}", code), block.back(), crc8(ByteView{block}.first(size - 1), crc8(before)));
   }
 }
 
-CONFORMANCE_CASE(basic_blocks_are_read_in_one, "mi.basic.smbus.whole", roles::endpoint,
-                 needs(basic_management)) {
+CONFORMANCE_CASE(basic_blocks_are_read_in_one, "mi.basic.smbus.whole", roles::endpoint, needs(basic_management)) {
   settle(bench, check);
   Bytes expected = read_block(bench, check, 0, kStatusBlock);
   const Bytes behind = read_block(bench, check, 8, kIdentityBlock);
@@ -107,8 +98,7 @@ CONFORMANCE_CASE(basic_blocks_are_read_in_one, "mi.basic.smbus.whole", roles::en
   check.bytes("32 bytes from 0", read_block(bench, check, 0, expected.size()), expected);
 }
 
-CONFORMANCE_CASE(basic_arbitration_is_cleared_and_set, "mi.basic.smbus.arbitration", roles::endpoint,
-                 needs(basic_management)) {
+CONFORMANCE_CASE(basic_arbitration_is_cleared_and_set, "mi.basic.smbus.arbitration", roles::endpoint, needs(basic_management)) {
   const auto bit = [&] { return read_block(bench, check, 0, kStatusBlock)[1] & kArbitration; };
   const auto send_byte = [&](std::uint8_t byte) {
     const std::uint8_t write[] = {byte};
@@ -131,8 +121,8 @@ CONFORMANCE_CASE(basic_arbitration_is_cleared_and_set, "mi.basic.smbus.arbitrati
   }
 }
 
-CONFORMANCE_CASE(basic_status_follows_the_health_poll, "mi.basic.smbus.health", roles::endpoint,
-                 needs(basic_management), arranged("a drive that changes")) {
+CONFORMANCE_CASE(basic_status_follows_the_health_poll, "mi.basic.smbus.health", roles::endpoint, needs(basic_management),
+                 arranged("a drive that changes")) {
   subsystem::Subsystem& disk = bench.drive().subsystem();
   mi::Device& device = bench.drive().device();
   mirrors_the_poll(bench, check, "at first");

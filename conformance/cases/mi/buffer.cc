@@ -12,9 +12,7 @@ using mi::Opcode;
 constexpr std::uint8_t code_of(Opcode opcode) { return static_cast<std::uint8_t>(opcode); }
 
 /// The part of the buffer that one message can hold.
-std::uint32_t usable(const EndpointBench& bench) {
-  return std::min<std::uint32_t>(bench.declared().buffer_bytes(), mi::kDataMax);
-}
+std::uint32_t usable(const EndpointBench& bench) { return std::min<std::uint32_t>(bench.declared().buffer_bytes(), mi::kDataMax); }
 
 /// Fills the part of the buffer that one message can hold. INCONCLUSIVE when that does not succeed.
 Bytes filled(EndpointBench& bench, Check& check, unsigned seed) {
@@ -30,8 +28,7 @@ bool buffer_is(EndpointBench& bench, Check& check, ByteView expected, std::strin
 
 /// The commands that may use the buffer; nothing when the list is no list.
 std::optional<std::vector<mi::SupportedCommand>> buffer_list(EndpointBench& bench) {
-  const MiAnswer answer = bench.command(Opcode::read_data_structure,
-                                        static_cast<std::uint32_t>(mi::DataType::buffer_commands) << 24);
+  const MiAnswer answer = bench.command(Opcode::read_data_structure, static_cast<std::uint32_t>(mi::DataType::buffer_commands) << 24);
   if (!answer.ok()) return std::nullopt;
   return mi::parse_command_list(answer.data());
 }
@@ -55,9 +52,8 @@ std::vector<Harmless> harmless_commands(EndpointBench& bench, Check& check) {
   const std::uint16_t cntlid = a_controller(bench, check);
   std::vector<Harmless> made;
   const auto mi_command = [&](Opcode opcode, std::uint32_t nmd0, std::uint32_t nmd1) {
-    made.push_back({std::string(mi::name_of(opcode)),
-                    {MessageKind::mi_command, code_of(opcode)},
-                    mi_message(code_of(opcode), nmd0, nmd1, {}, terms)});
+    made.push_back(
+        {std::string(mi::name_of(opcode)), {MessageKind::mi_command, code_of(opcode)}, mi_message(code_of(opcode), nmd0, nmd1, {}, terms)});
   };
   mi_command(Opcode::read_data_structure, 0, 0);
   mi_command(Opcode::subsystem_health_poll, 0, 0);
@@ -67,17 +63,13 @@ std::vector<Harmless> harmless_commands(EndpointBench& bench, Check& check) {
   mi_command(Opcode::vpd_read, 0, 16);
   mi_command(Opcode::buffer_read, 0, 16);
   const auto admin = [&](std::string name, const nvme::Sqe& sqe, std::uint32_t dlen) {
-    made.push_back({std::move(name),
-                    {MessageKind::admin_command, sqe.bytes()[0]},
-                    admin_message(cntlid, sqe, 0, dlen, {}, terms)});
+    made.push_back({std::move(name), {MessageKind::admin_command, sqe.bytes()[0]}, admin_message(cntlid, sqe, 0, dlen, {}, terms)});
   };
   admin("Identify", identify_controller_command(), 64);
   admin("Get Log Page", log_command(2, 0, 512, nvme::kAllNamespaces), 512);
   admin("Get Features", admin_command(nvme::AdminOpcode::get_features, 0x04), 0);
   if (bench.declared().supports({MessageKind::pcie_command, 0})) {
-    made.push_back({"PCIe Configuration Read",
-                    {MessageKind::pcie_command, 0},
-                    pcie_message(cntlid, 0, 0, 16, 0, {}, terms)});
+    made.push_back({"PCIe Configuration Read", {MessageKind::pcie_command, 0}, pcie_message(cntlid, 0, 0, 16, 0, {}, terms)});
   }
   return made;
 }
@@ -87,8 +79,7 @@ std::vector<std::pair<std::string, MiAnswer>> ask_unlisted(EndpointBench& bench,
   const std::vector<mi::SupportedCommand> list = listed(bench, check);
   std::vector<std::pair<std::string, MiAnswer>> answers;
   for (const Harmless& one : harmless_commands(bench, check)) {
-    if (!contains(list, one.command.kind, one.command.opcode))
-      answers.emplace_back(one.name, bench.request(one.message));
+    if (!contains(list, one.command.kind, one.command.opcode)) answers.emplace_back(one.name, bench.request(one.message));
   }
   check.precondition(!answers.empty(), "there is a command that may not use the buffer");
   return answers;
@@ -108,9 +99,7 @@ std::vector<InBuffer> both_ways(EndpointBench& bench, Check& check, unsigned see
     const MiAnswer direct = vpd_read(bench, 3, 100);
     precondition(check, direct, "VPD Read");
     filled(bench, check, seed);
-    made.push_back({"VPD Read",
-                    {direct.data().begin(), direct.data().end()},
-                    vpd_read(bench, 3, 100, {.in_buffer = true})});
+    made.push_back({"VPD Read", {direct.data().begin(), direct.data().end()}, vpd_read(bench, 3, 100, {.in_buffer = true})});
   }
   if (contains(list, MessageKind::admin_command, 0x06) && room(260)) {
     const std::uint16_t cntlid = a_controller(bench, check);
@@ -126,14 +115,12 @@ std::vector<InBuffer> both_ways(EndpointBench& bench, Check& check, unsigned see
 
 }  // namespace
 
-CONFORMANCE_CASE(the_buffer_keeps_what_is_written, "mi.buffer.write.read-back", roles::endpoint,
-                 needs(endpoint_buffer)) {
+CONFORMANCE_CASE(the_buffer_keeps_what_is_written, "mi.buffer.write.read-back", roles::endpoint, needs(endpoint_buffer)) {
   const std::uint32_t size = usable(bench);
   Bytes expected = filled(bench, check, 1);
   if (!buffer_is(bench, check, expected, "the whole buffer")) return;
   unsigned seed = 1;
-  for (const auto& [offset, length] :
-       {std::pair{0u, 4u}, {4u, 4u}, {size / 2, 64u}, {size - 4, 4u}, {8u, 256u}}) {
+  for (const auto& [offset, length] : {std::pair{0u, 4u}, {4u, 4u}, {size / 2, 64u}, {size - 4, 4u}, {8u, 256u}}) {
     if (offset > size || size - offset < length) continue;
     const Bytes data = pattern_of(length, ++seed);
     std::copy(data.begin(), data.end(), expected.begin() + offset);
@@ -145,15 +132,13 @@ CONFORMANCE_CASE(the_buffer_keeps_what_is_written, "mi.buffer.write.read-back", 
       const std::uint32_t length = std::min(piece, size - at);
       const MiAnswer answer = buffer_read(bench, at, length);
       if (!success(check, answer, fmt::format("{} bytes from {}", length, at))) continue;
-      check.bytes(fmt::format("{} bytes from {}", length, at), answer.data(),
-                  ByteView{expected}.subspan(at, length));
+      check.bytes(fmt::format("{} bytes from {}", length, at), answer.data(), ByteView{expected}.subspan(at, length));
       check.equal("NMRESP", answer.nmresp(), 0u);
     }
   }
 }
 
-CONFORMANCE_CASE(no_bytes_of_the_buffer_succeed, "mi.buffer.access.nothing", roles::endpoint,
-                 needs(endpoint_buffer)) {
+CONFORMANCE_CASE(no_bytes_of_the_buffer_succeed, "mi.buffer.access.nothing", roles::endpoint, needs(endpoint_buffer)) {
   const Bytes expected = filled(bench, check, 2);
   for (const std::uint32_t offset : {0u, 1u, usable(bench) / 2, usable(bench) - 1}) {
     success_with(check, buffer_read(bench, offset, 0), 0, fmt::format("read of no bytes at {}", offset));
@@ -162,8 +147,7 @@ CONFORMANCE_CASE(no_bytes_of_the_buffer_succeed, "mi.buffer.access.nothing", rol
   buffer_is(bench, check, expected, "the buffer afterwards");
 }
 
-CONFORMANCE_CASE(accesses_behind_the_buffer_are_refused, "mi.buffer.access.offset", roles::endpoint,
-                 needs(endpoint_buffer)) {
+CONFORMANCE_CASE(accesses_behind_the_buffer_are_refused, "mi.buffer.access.offset", roles::endpoint, needs(endpoint_buffer)) {
   const Bytes expected = filled(bench, check, 3);
   const std::uint32_t size = bench.declared().buffer_bytes();
   for (const std::uint32_t offset : {size, size + 1, size + 4096, 0x80000000u, 0xFFFFFFFCu}) {
@@ -174,20 +158,13 @@ CONFORMANCE_CASE(accesses_behind_the_buffer_are_refused, "mi.buffer.access.offse
   buffer_is(bench, check, expected, "the buffer afterwards");
 }
 
-CONFORMANCE_CASE(accesses_beyond_the_buffer_are_refused, "mi.buffer.access.length", roles::endpoint,
-                 needs(endpoint_buffer)) {
+CONFORMANCE_CASE(accesses_beyond_the_buffer_are_refused, "mi.buffer.access.length", roles::endpoint, needs(endpoint_buffer)) {
   const Bytes expected = filled(bench, check, 4);
   const std::uint32_t size = bench.declared().buffer_bytes();
   check.precondition(size >= 64, "the buffer has 64 bytes");
-  for (const auto& [offset, length] : {std::pair{0u, size + 1},
-                                       {0u, size + 4},
-                                       {size - 4, 8u},
-                                       {size - 1, 2u},
-                                       {4u, size},
-                                       {0u, 0x80000000u},
-                                       {4u, 0xFFFFFFFCu}}) {
-    refused_at(check, buffer_read(bench, offset, length), 12,
-               fmt::format("read of {:#x} at {:#x}", length, offset));
+  for (const auto& [offset, length] :
+       {std::pair{0u, size + 1}, {0u, size + 4}, {size - 4, 8u}, {size - 1, 2u}, {4u, size}, {0u, 0x80000000u}, {4u, 0xFFFFFFFCu}}) {
+    refused_at(check, buffer_read(bench, offset, length), 12, fmt::format("read of {:#x} at {:#x}", length, offset));
   }
   if (size > mi::kDataMax) {
     refused_at(check, buffer_read(bench, 0, mi::kDataMax + 4), 12, "read of more than a message holds");
@@ -201,28 +178,23 @@ CONFORMANCE_CASE(accesses_beyond_the_buffer_are_refused, "mi.buffer.access.lengt
   success_with(check, last, 4, "the last four bytes");
 }
 
-CONFORMANCE_CASE(a_buffer_write_with_other_data_is_refused, "mi.buffer.write.data", roles::endpoint,
-                 needs(endpoint_buffer)) {
+CONFORMANCE_CASE(a_buffer_write_with_other_data_is_refused, "mi.buffer.write.data", roles::endpoint, needs(endpoint_buffer)) {
   const Bytes expected = filled(bench, check, 5);
-  for (const auto& [length, given] :
-       {std::pair{8u, 4u}, {8u, 12u}, {8u, 0u}, {4u, 8u}, {0u, 4u}, {64u, 60u}, {64u, 68u}}) {
+  for (const auto& [length, given] : {std::pair{8u, 4u}, {8u, 12u}, {8u, 0u}, {4u, 8u}, {0u, 4u}, {64u, 60u}, {64u, 68u}}) {
     const MiAnswer answer = bench.command(Opcode::buffer_write, 0, length, Bytes(given, 0x33));
-    refused(check, answer, mi::Status::invalid_data_size,
-            fmt::format("DLEN {} with {} bytes", length, given));
+    refused(check, answer, mi::Status::invalid_data_size, fmt::format("DLEN {} with {} bytes", length, given));
   }
   buffer_is(bench, check, expected, "the buffer afterwards");
 }
 
-CONFORMANCE_CASE(a_buffer_read_takes_no_data, "mi.buffer.read.request-data", roles::endpoint,
-                 needs(endpoint_buffer)) {
+CONFORMANCE_CASE(a_buffer_read_takes_no_data, "mi.buffer.read.request-data", roles::endpoint, needs(endpoint_buffer)) {
   const Bytes whole = mi_message(code_of(Opcode::buffer_read), 0, 16);
   for (const std::size_t size : {8u, 12u}) {
-    refused(check, bench.request(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size))),
-            mi::Status::invalid_command_size, fmt::format("a buffer read of {} bytes", size));
+    refused(check, bench.request(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size))), mi::Status::invalid_command_size,
+            fmt::format("a buffer read of {} bytes", size));
   }
   for (const std::size_t bytes : {4u, 16u}) {
-    size_refused(check, bench.command(Opcode::buffer_read, 0, 16, Bytes(bytes)),
-                 fmt::format("a buffer read with {} bytes", bytes));
+    size_refused(check, bench.command(Opcode::buffer_read, 0, 16, Bytes(bytes)), fmt::format("a buffer read with {} bytes", bytes));
   }
   serves(bench, check, "a request after the refusals");
 }
@@ -234,51 +206,42 @@ CONFORMANCE_CASE(the_buffer_has_a_list, "mi.buffer.commands.list", roles::endpoi
   std::sort(sorted.begin(), sorted.end());
   check.that(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end(), "each command is listed once");
   for (const mi::SupportedCommand& one : *list) {
-    check.that(one.kind == MessageKind::mi_command || one.kind == MessageKind::admin_command ||
-                   one.kind == MessageKind::pcie_command,
+    check.that(one.kind == MessageKind::mi_command || one.kind == MessageKind::admin_command || one.kind == MessageKind::pcie_command,
                "commands are of MI, Admin or PCIe", fmt::format("NMIMT {}", static_cast<unsigned>(one.kind)));
   }
-  const MiAnswer optional = bench.command(
-      Opcode::read_data_structure,
-      static_cast<std::uint32_t>(mi::DataType::supported_commands) << 24 | a_controller(bench, check));
+  const MiAnswer optional = bench.command(Opcode::read_data_structure,
+                                          static_cast<std::uint32_t>(mi::DataType::supported_commands) << 24 | a_controller(bench, check));
   const auto offered = mi::parse_command_list(optional.data());
-  check.require(optional.ok() && offered.has_value(), "the optional commands can be read",
-                optional.describe());
+  check.require(optional.ok() && offered.has_value(), "the optional commands can be read", optional.describe());
   for (const Opcode opcode : {Opcode::buffer_read, Opcode::buffer_write}) {
     check.that(contains(*offered, MessageKind::mi_command, code_of(opcode)),
                fmt::format("{} is among the optional commands", mi::name_of(opcode)));
   }
 }
 
-CONFORMANCE_CASE(unlisted_commands_may_not_use_the_buffer, "mi.buffer.unlisted.refused", roles::endpoint,
-                 needs(endpoint_buffer)) {
+CONFORMANCE_CASE(unlisted_commands_may_not_use_the_buffer, "mi.buffer.unlisted.refused", roles::endpoint, needs(endpoint_buffer)) {
   for (const auto& [name, answer] : ask_unlisted(bench, check)) {
     refused(check, answer, mi::Status::invalid_parameter, name + " with the buffer");
   }
   serves(bench, check, "a request after the refusals");
 }
 
-CONFORMANCE_CASE(unlisted_commands_point_at_the_buffer_bit, "mi.buffer.unlisted.location", roles::endpoint,
-                 needs(endpoint_buffer)) {
-  for (const auto& [name, answer] : ask_unlisted(bench, check))
-    refused_at(check, answer, 2, name + " with the buffer");
+CONFORMANCE_CASE(unlisted_commands_point_at_the_buffer_bit, "mi.buffer.unlisted.location", roles::endpoint, needs(endpoint_buffer)) {
+  for (const auto& [name, answer] : ask_unlisted(bench, check)) refused_at(check, answer, 2, name + " with the buffer");
 }
 
-CONFORMANCE_CASE(response_data_stands_in_the_buffer, "mi.buffer.response", roles::endpoint,
-                 needs(endpoint_buffer)) {
+CONFORMANCE_CASE(response_data_stands_in_the_buffer, "mi.buffer.response", roles::endpoint, needs(endpoint_buffer)) {
   for (const InBuffer& one : both_ways(bench, check, 6)) {
     if (!success(check, one.answer, one.name + " with the buffer")) continue;
     const bool admin = one.name == "Identify";
-    check.equal("bytes of the response to " + one.name, one.answer.body.size(),
-                admin ? mi::AdminResponse::size : mi::kResponseMin);
+    check.equal("bytes of the response to " + one.name, one.answer.body.size(), admin ? mi::AdminResponse::size : mi::kResponseMin);
   }
   // The buffer holds the data of the last of them, and of each when it is the only one.
   const std::vector<InBuffer> last = both_ways(bench, check, 8);
   buffer_is(bench, check, last.back().direct, "the data of " + last.back().name + " in the buffer");
 }
 
-CONFORMANCE_CASE(the_rest_of_the_buffer_is_zero, "mi.buffer.zeroed", roles::endpoint,
-                 needs(endpoint_buffer)) {
+CONFORMANCE_CASE(the_rest_of_the_buffer_is_zero, "mi.buffer.zeroed", roles::endpoint, needs(endpoint_buffer)) {
   const std::vector<InBuffer> last = both_ways(bench, check, 10);
   precondition(check, last.back().answer, last.back().name + " with the buffer");
   const std::uint32_t size = usable(bench);
@@ -290,12 +253,10 @@ CONFORMANCE_CASE(the_rest_of_the_buffer_is_zero, "mi.buffer.zeroed", roles::endp
   check.bytes("the buffer behind the data", answer.data().subspan(used), Bytes(size - used));
 }
 
-CONFORMANCE_CASE(request_data_comes_from_the_buffer, "mi.buffer.request", roles::endpoint,
-                 needs(endpoint_buffer), needs(offers<Opcode::vpd_write>),
-                 arranged("a VPD that may be written all over")) {
+CONFORMANCE_CASE(request_data_comes_from_the_buffer, "mi.buffer.request", roles::endpoint, needs(endpoint_buffer),
+                 needs(offers<Opcode::vpd_write>), arranged("a VPD that may be written all over")) {
   const std::vector<mi::SupportedCommand> list = listed(bench, check);
-  check.precondition(contains(list, MessageKind::mi_command, code_of(Opcode::vpd_write)),
-                     "VPD Write may use the buffer");
+  check.precondition(contains(list, MessageKind::mi_command, code_of(Opcode::vpd_write)), "VPD Write may use the buffer");
   Bytes image = whole_vpd(bench, check);
   const Bytes data = filled(bench, check, 12);
   const MiAnswer written = vpd_write(bench, 16, 32, {}, {.in_buffer = true});
@@ -308,10 +269,8 @@ CONFORMANCE_CASE(request_data_comes_from_the_buffer, "mi.buffer.request", roles:
   check.bytes("VPD after the refusal", whole_vpd(bench, check), image);
 }
 
-CONFORMANCE_CASE(every_endpoint_has_a_buffer_of_its_own, "mi.buffer.own", roles::endpoint, over_buses,
-                 needs(endpoint_buffer), arranged("a device of two endpoints", [](EmbeddedSetup& setup) {
-                   setup.managed->second_endpoint = true;
-                 })) {
+CONFORMANCE_CASE(every_endpoint_has_a_buffer_of_its_own, "mi.buffer.own", roles::endpoint, over_buses, needs(endpoint_buffer),
+                 arranged("a device of two endpoints", [](EmbeddedSetup& setup) { setup.managed->second_endpoint = true; })) {
   const Bytes first = filled(bench, check, 13);
   bench.peer().set_product(kSecondEndpointEid, product_address_on(bench.medium(), 1));
   buffer_is(bench, check, Bytes(first.size()), "the other endpoint's buffer");
@@ -322,20 +281,18 @@ CONFORMANCE_CASE(every_endpoint_has_a_buffer_of_its_own, "mi.buffer.own", roles:
   buffer_is(bench, check, second, "the other endpoint's buffer, when it was written");
 }
 
-CONFORMANCE_CASE(a_reset_empties_the_buffer, "mi.buffer.reset", roles::endpoint, needs(endpoint_buffer),
-                 needs(offers<Opcode::reset>)) {
+CONFORMANCE_CASE(a_reset_empties_the_buffer, "mi.buffer.reset", roles::endpoint, needs(endpoint_buffer), needs(offers<Opcode::reset>)) {
   const Bytes before = filled(bench, check, 15);
   reset_and_return(bench, check);
   buffer_is(bench, check, Bytes(before.size()), "the buffer after the reset");
 }
 
-CONFORMANCE_CASE(a_sanitized_buffer_cannot_be_read, "mi.buffer.sanitized", roles::endpoint,
-                 needs(endpoint_buffer), arranged("a sanitize operation")) {
+CONFORMANCE_CASE(a_sanitized_buffer_cannot_be_read, "mi.buffer.sanitized", roles::endpoint, needs(endpoint_buffer),
+                 arranged("a sanitize operation")) {
   filled(bench, check, 16);
   bench.drive().device().sanitized();
   for (const std::uint32_t offset : {0u, 64u}) {
-    refused(check, buffer_read(bench, offset, 16), mi::Status::buffer_cleared,
-            fmt::format("read at {}", offset));
+    refused(check, buffer_read(bench, offset, 16), mi::Status::buffer_cleared, fmt::format("read at {}", offset));
   }
   serves(bench, check, "another request");
   const Bytes again = filled(bench, check, 17);

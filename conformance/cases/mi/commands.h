@@ -31,8 +31,7 @@ inline bool success_with(Check& check, const MiAnswer& answer, std::size_t bytes
   return check.equal("bytes of data of " + std::string(what), answer.data().size(), bytes);
 }
 /// One of these statuses, in the eight bytes of an error response.
-inline bool refused(Check& check, const MiAnswer& answer, const OneOf<mi::Status>& legal,
-                    std::string_view what) {
+inline bool refused(Check& check, const MiAnswer& answer, const OneOf<mi::Status>& legal, std::string_view what) {
   if (!status_is(check, answer, legal, what)) return false;
   return check.equal("bytes of the response to " + std::string(what), answer.body.size(), mi::kResponseMin);
 }
@@ -42,13 +41,11 @@ inline bool refused(Check& check, const MiAnswer& answer, mi::Status legal, std:
 /// Invalid Parameter that points at the lowest bit of the field that begins with this byte.
 inline bool refused_at(Check& check, const MiAnswer& answer, std::uint16_t byte, std::string_view what) {
   if (!refused(check, answer, mi::Status::invalid_parameter, what)) return false;
-  return check.equal("parameter error location of " + std::string(what), answer.error_at(),
-                     mi::ParameterError{byte, 0});
+  return check.equal("parameter error location of " + std::string(what), answer.error_at(), mi::ParameterError{byte, 0});
 }
 /// Data where none belongs: which of the two sizes is wrong, is left to the product.
 inline bool size_refused(Check& check, const MiAnswer& answer, std::string_view what) {
-  return refused(check, answer, one_of(mi::Status::invalid_command_size, mi::Status::invalid_data_size),
-                 what);
+  return refused(check, answer, one_of(mi::Status::invalid_command_size, mi::Status::invalid_data_size), what);
 }
 /// An Admin command that failed at either level, without data.
 inline bool admin_refused(Check& check, const MiAnswer& answer, std::string_view what) {
@@ -65,8 +62,7 @@ inline bool admin_refused(Check& check, const MiAnswer& answer, std::string_view
 
 // ---- MI commands ----
 
-inline MiAnswer configure(EndpointBench& bench, mi::ConfigurationId id, std::uint32_t rest = 0,
-                          std::uint32_t nmd1 = 0) {
+inline MiAnswer configure(EndpointBench& bench, mi::ConfigurationId id, std::uint32_t rest = 0, std::uint32_t nmd1 = 0) {
   return bench.command(mi::Opcode::configuration_set, static_cast<std::uint32_t>(id) | rest, nmd1);
 }
 inline MiAnswer configuration(EndpointBench& bench, mi::ConfigurationId id, std::uint32_t rest = 0) {
@@ -74,12 +70,10 @@ inline MiAnswer configuration(EndpointBench& bench, mi::ConfigurationId id, std:
 }
 constexpr std::uint32_t port_bits(unsigned port) { return static_cast<std::uint32_t>(port) << 24; }
 
-inline MiAnswer vpd_read(EndpointBench& bench, std::uint16_t offset, std::uint16_t length,
-                         const MiTerms& terms = {}) {
+inline MiAnswer vpd_read(EndpointBench& bench, std::uint16_t offset, std::uint16_t length, const MiTerms& terms = {}) {
   return bench.command(mi::Opcode::vpd_read, offset, length, {}, terms);
 }
-inline MiAnswer vpd_write(EndpointBench& bench, std::uint16_t offset, std::uint16_t length, ByteView data,
-                          const MiTerms& terms = {}) {
+inline MiAnswer vpd_write(EndpointBench& bench, std::uint16_t offset, std::uint16_t length, ByteView data, const MiTerms& terms = {}) {
   return bench.command(mi::Opcode::vpd_write, offset, length, data, terms);
 }
 /// How many bytes of VPD there are, by where reading one of them ceases to succeed.
@@ -99,11 +93,9 @@ inline Bytes whole_vpd(EndpointBench& bench, Check& check) {
   Bytes image;
   while (image.size() < size) {
     const std::size_t piece = std::min<std::size_t>(size - image.size(), mi::kDataMax);
-    const MiAnswer answer =
-        vpd_read(bench, static_cast<std::uint16_t>(image.size()), static_cast<std::uint16_t>(piece));
+    const MiAnswer answer = vpd_read(bench, static_cast<std::uint16_t>(image.size()), static_cast<std::uint16_t>(piece));
     precondition(check, answer, "VPD Read");
-    if (answer.data().size() != piece)
-      check.inconclusive("VPD Read returns another length than was asked for");
+    if (answer.data().size() != piece) check.inconclusive("VPD Read returns another length than was asked for");
     image.insert(image.end(), answer.data().begin(), answer.data().end());
   }
   return image;
@@ -115,8 +107,7 @@ inline void unless_read_only(EndpointBench& bench, Check& check, const Bytes& im
   if (!answer.answered() || answer.status() != mi::Status::access_denied) return;
   const auto last = static_cast<std::uint16_t>(image.size() - 4);
   const MiAnswer again = vpd_write(bench, last, 4, ByteView{image}.last(4));
-  if (again.answered() && again.status() == mi::Status::access_denied)
-    check.inconclusive("the VPD is read-only");
+  if (again.answered() && again.status() == mi::Status::access_denied) check.inconclusive("the VPD is read-only");
 }
 
 inline MiAnswer buffer_read(EndpointBench& bench, std::uint32_t offset, std::uint32_t length) {
@@ -128,8 +119,7 @@ inline MiAnswer buffer_write(EndpointBench& bench, std::uint32_t offset, ByteVie
 /// `size` bytes that differ from their neighbours, from those of another `seed`, and from zero.
 inline Bytes pattern_of(std::size_t size, unsigned seed) {
   Bytes made(size);
-  for (std::size_t i = 0; i < size; ++i)
-    made[i] = static_cast<std::uint8_t>((i * 7 + i / 251 + seed * 31) % 255 + 1);
+  for (std::size_t i = 0; i < size; ++i) made[i] = static_cast<std::uint8_t>((i * 7 + i / 251 + seed * 31) % 255 + 1);
   return made;
 }
 
@@ -143,19 +133,15 @@ inline Bytes health(EndpointBench& bench, Check& check, bool clear = false) {
 
 // ---- Admin commands ----
 
-inline nvme::Sqe admin_command(nvme::AdminOpcode opcode, std::uint32_t cdw10 = 0,
-                               std::uint32_t nsid = kNoNamespace) {
+inline nvme::Sqe admin_command(nvme::AdminOpcode opcode, std::uint32_t cdw10 = 0, std::uint32_t nsid = kNoNamespace) {
   nvme::Sqe made;
-  made.set(nvme::sqe::opcode, static_cast<std::uint8_t>(opcode))
-      .set(nvme::sqe::cdw10, cdw10)
-      .set(nvme::sqe::nsid, nsid);
+  made.set(nvme::sqe::opcode, static_cast<std::uint8_t>(opcode)).set(nvme::sqe::cdw10, cdw10).set(nvme::sqe::nsid, nsid);
   return made;
 }
 inline nvme::Sqe identify_controller_command() {
   return admin_command(nvme::AdminOpcode::identify, static_cast<std::uint32_t>(nvme::Cns::controller));
 }
-inline nvme::Sqe log_command(std::uint8_t lid, std::uint64_t offset, std::uint32_t length,
-                             std::uint32_t nsid = kNoNamespace) {
+inline nvme::Sqe log_command(std::uint8_t lid, std::uint64_t offset, std::uint32_t length, std::uint32_t nsid = kNoNamespace) {
   Record<nvme::GetLogPageSqe> made;
   made.set(nvme::sqe::opcode, static_cast<std::uint8_t>(nvme::AdminOpcode::get_log_page))
       .set(nvme::sqe::nsid, nsid)
@@ -176,8 +162,7 @@ inline std::vector<std::uint16_t> unknown_controllers(const EndpointBench& bench
   const unsigned last = known.empty() ? 0u : *std::max_element(known.begin(), known.end());
   for (const unsigned id : {last + 1, 0x1000u, 0xFFF0u, 0xFFFFu}) {
     const auto candidate = static_cast<std::uint16_t>(id);
-    if (std::find(known.begin(), known.end(), candidate) == known.end() && candidate != 0)
-      unknown.push_back(candidate);
+    if (std::find(known.begin(), known.end(), candidate) == known.end() && candidate != 0) unknown.push_back(candidate);
   }
   return unknown;
 }
@@ -212,8 +197,7 @@ inline bool serves_again(EndpointBench& bench, Check& check) {
   wait_for_eid(bench, check);
   constexpr int kTries = 10;
   for (int i = 0; i < kTries; ++i) {
-    if (bench.command(mi::Opcode::read_data_structure, 0, 0, {}, {.within = Duration::s(1)}).ok())
-      return true;
+    if (bench.command(mi::Opcode::read_data_structure, 0, 0, {}, {.within = Duration::s(1)}).ok()) return true;
   }
   return false;
 }

@@ -26,8 +26,7 @@ std::uint32_t value_of(EndpointBench& bench, Check& check, ConfigurationId id, s
   precondition(check, answer, "Configuration Get");
   return answer.nmresp();
 }
-bool value_is(EndpointBench& bench, Check& check, ConfigurationId id, std::size_t port,
-              std::uint32_t expected, const std::string& what) {
+bool value_is(EndpointBench& bench, Check& check, ConfigurationId id, std::size_t port, std::uint32_t expected, const std::string& what) {
   const MiAnswer answer = configuration(bench, id, port_bits(static_cast<unsigned>(port)));
   if (!success_with(check, answer, 0, "Configuration Get " + what)) return false;
   return check.equal("NMRESP " + what, answer.nmresp(), expected);
@@ -45,8 +44,7 @@ std::vector<std::uint8_t> reserved_ids(const EndpointBench& bench) {
 void change_everything(EndpointBench& bench, unsigned round) {
   subsystem::Subsystem& disk = bench.drive().subsystem();
   using subsystem::Change;
-  for (const Change what :
-       {Change::ready, Change::fatal, Change::shutdown, Change::enable, Change::namespaces}) {
+  for (const Change what : {Change::ready, Change::fatal, Change::shutdown, Change::enable, Change::namespaces}) {
     disk.tell(what, 0);
   }
   disk.set_temperature(static_cast<std::uint16_t>(320 + round % 2));
@@ -62,10 +60,8 @@ std::uint16_t composite_of(EndpointBench& bench, Check& check) {
 
 CONFORMANCE_CASE(reserved_configurations_are_refused, "mi.config.id.reserved", roles::endpoint) {
   for (const std::uint8_t id : reserved_ids(bench)) {
-    refused_at(check, configuration(bench, static_cast<ConfigurationId>(id)), 8,
-               fmt::format("Get of {:02x}h", id));
-    refused_at(check, configure(bench, static_cast<ConfigurationId>(id)), 8,
-               fmt::format("Set of {:02x}h", id));
+    refused_at(check, configuration(bench, static_cast<ConfigurationId>(id)), 8, fmt::format("Get of {:02x}h", id));
+    refused_at(check, configure(bench, static_cast<ConfigurationId>(id)), 8, fmt::format("Set of {:02x}h", id));
   }
   serves(bench, check, "a request after the refusals");
 }
@@ -73,8 +69,7 @@ CONFORMANCE_CASE(reserved_configurations_are_refused, "mi.config.id.reserved", r
 CONFORMANCE_CASE(frequencies_are_legal, "mi.config.frequency.get", roles::endpoint, needs(two_wire_port)) {
   for (std::size_t port = 0; port < bench.declared().ports.size(); ++port) {
     if (!is_two_wire(bench, port)) continue;
-    const MiAnswer answer =
-        configuration(bench, ConfigurationId::smbus_frequency, port_bits(static_cast<unsigned>(port)));
+    const MiAnswer answer = configuration(bench, ConfigurationId::smbus_frequency, port_bits(static_cast<unsigned>(port)));
     if (!success_with(check, answer, 0, "Configuration Get of the frequency")) continue;
     check.between("frequency code", answer.nmresp(), 1u, std::max(1u, fastest_of(bench, port)));
   }
@@ -91,22 +86,19 @@ CONFORMANCE_CASE(frequencies_can_be_set, "mi.config.frequency.set", roles::endpo
     for (const unsigned code : codes) {
       const MiAnswer answer = configure(bench, ConfigurationId::smbus_frequency, at | sfreq_bits(code));
       success_with(check, answer, 0, fmt::format("Set of frequency {}", code));
-      value_is(bench, check, ConfigurationId::smbus_frequency, port, code,
-               fmt::format("after frequency {}", code));
+      value_is(bench, check, ConfigurationId::smbus_frequency, port, code, fmt::format("after frequency {}", code));
     }
   }
 }
 
-CONFORMANCE_CASE(other_frequencies_are_refused, "mi.config.frequency.unsupported", roles::endpoint,
-                 needs(two_wire_port)) {
+CONFORMANCE_CASE(other_frequencies_are_refused, "mi.config.frequency.unsupported", roles::endpoint, needs(two_wire_port)) {
   for (std::size_t port = 0; port < bench.declared().ports.size(); ++port) {
     if (!is_two_wire(bench, port)) continue;
     const std::uint32_t before = value_of(bench, check, ConfigurationId::smbus_frequency, port);
     for (unsigned code = 0; code < 16; ++code) {
       if (code != 0 && code <= fastest_of(bench, port)) continue;
       const std::uint32_t at = port_bits(static_cast<unsigned>(port)) | sfreq_bits(code);
-      refused_at(check, configure(bench, ConfigurationId::smbus_frequency, at), 9,
-                 fmt::format("frequency {}", code));
+      refused_at(check, configure(bench, ConfigurationId::smbus_frequency, at), 9, fmt::format("frequency {}", code));
     }
     value_is(bench, check, ConfigurationId::smbus_frequency, port, before, "after the refusals");
   }
@@ -131,8 +123,7 @@ CONFORMANCE_CASE(only_two_wire_ports_have_a_frequency, "mi.config.frequency.port
 
 CONFORMANCE_CASE(health_status_change_reads_as_nothing, "mi.config.health.get", roles::endpoint) {
   const MiAnswer answer = configuration(bench, ConfigurationId::health_status_change);
-  if (success_with(check, answer, 0, "Get of Health Status Change"))
-    check.equal("NMRESP", answer.nmresp(), 0u);
+  if (success_with(check, answer, 0, "Get of Health Status Change")) check.equal("NMRESP", answer.nmresp(), 0u);
 }
 
 CONFORMANCE_CASE(health_status_change_clears_bit_by_bit, "mi.config.health.set", roles::endpoint,
@@ -151,16 +142,14 @@ CONFORMANCE_CASE(health_status_change_clears_bit_by_bit, "mi.config.health.set",
   const std::uint16_t all = composite_of(bench, check);
   success(check, configure(bench, ConfigurationId::health_status_change, 0, 0), "Set of no bit");
   check.equal("composite status behind no bit", composite_of(bench, check), all);
-  success(check, configure(bench, ConfigurationId::health_status_change, 0, (1u << mi::kClearBits) - 1),
-          "Set of all bits");
+  success(check, configure(bench, ConfigurationId::health_status_change, 0, (1u << mi::kClearBits) - 1), "Set of all bits");
   check.equal("composite status behind all bits", composite_of(bench, check), 0);
 }
 
 CONFORMANCE_CASE(the_unit_is_64_at_first, "mi.config.unit.default", roles::endpoint) {
   check.precondition(!bench.declared().ports.empty(), "the product says what ports it has");
   for (std::size_t port = 0; port < bench.declared().ports.size(); ++port) {
-    value_is(bench, check, ConfigurationId::transmission_unit, port, mctp::kBaselineUnit,
-             fmt::format("of port {}", port));
+    value_is(bench, check, ConfigurationId::transmission_unit, port, mctp::kBaselineUnit, fmt::format("of port {}", port));
   }
 }
 
@@ -174,8 +163,7 @@ CONFORMANCE_CASE(units_can_be_set, "mi.config.unit.set", roles::endpoint) {
   for (std::size_t port = 0; port < count; ++port) {
     for (const unsigned unit : {largest_unit_of(bench, port), 128u, 64u}) {
       if (unit > largest_unit_of(bench, port)) continue;
-      const MiAnswer answer =
-          configure(bench, ConfigurationId::transmission_unit, port_bits(static_cast<unsigned>(port)), unit);
+      const MiAnswer answer = configure(bench, ConfigurationId::transmission_unit, port_bits(static_cast<unsigned>(port)), unit);
       success_with(check, answer, 0, fmt::format("Set of {} bytes", unit));
       expected[port] = unit;
       for (std::size_t other = 0; other < count; ++other) {
@@ -186,29 +174,24 @@ CONFORMANCE_CASE(units_can_be_set, "mi.config.unit.set", roles::endpoint) {
   }
 }
 
-CONFORMANCE_CASE(a_larger_unit_is_used, "mi.config.unit.used", roles::endpoint, needs(packets),
-                 needs(larger_units)) {
+CONFORMANCE_CASE(a_larger_unit_is_used, "mi.config.unit.used", roles::endpoint, needs(packets), needs(larger_units)) {
   const unsigned largest = largest_unit_of(bench, bench.port());
   const std::uint32_t at = port_bits(bench.port());
   for (const unsigned unit : {largest, std::min(128u, largest), 64u}) {
-    if (!success(check, configure(bench, ConfigurationId::transmission_unit, at, unit),
-                 fmt::format("Set of {} bytes", unit))) {
+    if (!success(check, configure(bench, ConfigurationId::transmission_unit, at, unit), fmt::format("Set of {} bytes", unit))) {
       continue;
     }
     const MiAnswer answer = vpd_read(bench, 0, 256, {.unit = unit});
     if (!success_with(check, answer, 256, fmt::format("VPD Read at {} bytes", unit))) continue;
     const auto& seen = answer.message->packets;
     for (std::size_t i = 0; i + 1 < seen.size(); ++i) {
-      check.between(fmt::format("payload of packet {} at {} bytes", i, unit),
-                    static_cast<unsigned>(seen[i].packet.payload.size()), unit > 67 ? unit - 3 : 64u, unit);
+      check.between(fmt::format("payload of packet {} at {} bytes", i, unit), static_cast<unsigned>(seen[i].packet.payload.size()),
+                    unit > 67 ? unit - 3 : 64u, unit);
     }
-    check.that(!seen.empty() && seen.back().packet.payload.size() <= unit,
-               "the last packet is no larger than the unit");
+    check.that(!seen.empty() && seen.back().packet.payload.size() <= unit, "the last packet is no larger than the unit");
     // A request that fills such a packet.
-    const Bytes long_request =
-        mi_message(static_cast<std::uint8_t>(Opcode::read_data_structure), 0, 0, Bytes(unit - 20));
-    size_refused(check, bench.request(long_request, {.unit = unit}),
-                 fmt::format("a packet of {} bytes", unit));
+    const Bytes long_request = mi_message(static_cast<std::uint8_t>(Opcode::read_data_structure), 0, 0, Bytes(unit - 20));
+    size_refused(check, bench.request(long_request, {.unit = unit}), fmt::format("a packet of {} bytes", unit));
     serves(bench, check, "a request afterwards");
   }
 }
@@ -220,10 +203,8 @@ CONFORMANCE_CASE(units_out_of_range_are_refused, "mi.config.unit.range", roles::
     const unsigned largest = largest_unit_of(bench, port);
     for (const unsigned unit : {0u, 1u, 32u, 63u, largest + 1, largest + 64, 0xFFFFu}) {
       if (unit >= 64 && unit <= largest) continue;
-      refused_at(
-          check,
-          configure(bench, ConfigurationId::transmission_unit, port_bits(static_cast<unsigned>(port)), unit),
-          12, fmt::format("{} bytes at port {}", unit, port));
+      refused_at(check, configure(bench, ConfigurationId::transmission_unit, port_bits(static_cast<unsigned>(port)), unit), 12,
+                 fmt::format("{} bytes at port {}", unit, port));
     }
     value_is(bench, check, ConfigurationId::transmission_unit, port, before, "after the refusals");
   }
@@ -233,8 +214,7 @@ CONFORMANCE_CASE(only_ports_have_a_unit, "mi.config.unit.port", roles::endpoint)
   const auto count = static_cast<unsigned>(bench.declared().ports.size());
   check.precondition(count != 0, "the product says what ports it has");
   for (const unsigned port : {count, count + 1, 0x80u, 0xFFu}) {
-    refused_at(check, configuration(bench, ConfigurationId::transmission_unit, port_bits(port)), 11,
-               fmt::format("unit of port {}", port));
+    refused_at(check, configuration(bench, ConfigurationId::transmission_unit, port_bits(port)), 11, fmt::format("unit of port {}", port));
     refused_at(check, configure(bench, ConfigurationId::transmission_unit, port_bits(port), 64), 11,
                fmt::format("Set of the unit of port {}", port));
   }
@@ -259,17 +239,13 @@ CONFORMANCE_CASE(configurations_take_no_data, "mi.config.request.data", roles::e
 }
 
 CONFORMANCE_CASE(short_configurations_are_refused, "mi.config.request.size", roles::endpoint) {
-  const std::uint32_t at =
-      static_cast<std::uint32_t>(ConfigurationId::transmission_unit) | port_bits(bench.port());
+  const std::uint32_t at = static_cast<std::uint32_t>(ConfigurationId::transmission_unit) | port_bits(bench.port());
   const std::uint32_t before = value_of(bench, check, ConfigurationId::transmission_unit, bench.port());
   for (const Opcode opcode : {Opcode::configuration_get, Opcode::configuration_set}) {
-    const Bytes whole =
-        mi_message(static_cast<std::uint8_t>(opcode), at, largest_unit_of(bench, bench.port()));
+    const Bytes whole = mi_message(static_cast<std::uint8_t>(opcode), at, largest_unit_of(bench, bench.port()));
     for (const std::size_t size : {8u, 12u}) {
-      const MiAnswer answer =
-          bench.request(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)));
-      refused(check, answer, mi::Status::invalid_command_size,
-              fmt::format("{} of {} bytes", mi::name_of(opcode), size));
+      const MiAnswer answer = bench.request(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)));
+      refused(check, answer, mi::Status::invalid_command_size, fmt::format("{} of {} bytes", mi::name_of(opcode), size));
     }
   }
   value_is(bench, check, ConfigurationId::transmission_unit, bench.port(), before, "after the refusals");

@@ -24,16 +24,14 @@ MiAnswer poll(EndpointBench& bench, std::uint32_t nmd0, std::uint32_t nmd1 = 0) 
 
 /// The identifiers that came back, the counts being right; the case ends where they are not.
 std::vector<std::uint16_t> told(EndpointBench& bench, Check& check, const MiAnswer& answer) {
-  check.require(success(check, answer, "Controller Health Status Poll"), "the poll succeeds",
-                answer.describe());
+  check.require(success(check, answer, "Controller Health Status Poll"), "the poll succeeds", answer.describe());
   const std::size_t size = answer.data().size();
   check.require(size % kEntry == 0, "entries have 16 bytes each", words(size) + " bytes");
   const auto entries = static_cast<std::uint32_t>(size / kEntry);
   const std::uint32_t rent = answer.nmresp() >> mi::kRentShift & 0xFF;
   // Before 1.0a it was one less, and both call themselves 1.0.
   const bool may_be_less = !bench.declared().at_least(1, 1) && entries != 0;
-  check.that(rent == entries || (may_be_less && rent == entries - 1),
-             "RENT is the number of entries, " + words(entries), words(rent));
+  check.that(rent == entries || (may_be_less && rent == entries - 1), "RENT is the number of entries, " + words(entries), words(rent));
   std::vector<std::uint16_t> ids;
   for (std::size_t at = 0; at < size; at += kEntry) ids.push_back(load_le<std::uint16_t>(&answer.data()[at]));
   return ids;
@@ -44,8 +42,7 @@ std::string list(const std::vector<std::uint16_t>& ids) {
   for (const std::uint16_t id : ids) text += (text.empty() ? "" : ", ") + std::to_string(id);
   return text.empty() ? "none" : text;
 }
-void tells(EndpointBench& bench, Check& check, const MiAnswer& answer,
-           const std::vector<std::uint16_t>& expected, std::string_view what) {
+void tells(EndpointBench& bench, Check& check, const MiAnswer& answer, const std::vector<std::uint16_t>& expected, std::string_view what) {
   const auto ids = told(bench, check, answer);
   if (ids != expected) check.fails(what, {list(expected)}, list(ids));
   check.equal("entries of " + std::string(what), ids.size(), expected.size());
@@ -61,34 +58,27 @@ void clear(EndpointBench& bench, Check& check) {
 /// Controllers of each kind of function: 1 is plain, 2 physical, 3 and 4 virtual.
 void every_kind_of_function(EmbeddedSetup& setup) {
   setup.managed->drive.subsystem.static_cntlids = {1, 2, 3, 4};
-  setup.managed->drive.device.functions = {{2, mi::FunctionKind::physical},
-                                           {3, mi::FunctionKind::virtual_function},
-                                           {4, mi::FunctionKind::virtual_function}};
+  setup.managed->drive.device.functions = {
+      {2, mi::FunctionKind::physical}, {3, mi::FunctionKind::virtual_function}, {4, mi::FunctionKind::virtual_function}};
 }
-void five_controllers(EmbeddedSetup& setup) {
-  setup.managed->drive.subsystem.static_cntlids = {1, 2, 5, 8, 300};
-}
+void five_controllers(EmbeddedSetup& setup) { setup.managed->drive.subsystem.static_cntlids = {1, 2, 5, 8, 300}; }
 
 }  // namespace
 
 CONFORMANCE_CASE(all_controllers_are_told_of, "mi.chsp.all", roles::endpoint) {
   const auto ids = controllers_of(bench);
   for (int i = 0; i < 2; ++i) {
-    tells(bench, check, poll(bench, kAll | kEvery | kMost, i == 1 ? kClear : 0), ids,
-          "a poll of all controllers");
+    tells(bench, check, poll(bench, kAll | kEvery | kMost, i == 1 ? kClear : 0), ids, "a poll of all controllers");
   }
-  tells(bench, check, poll(bench, kAll | kEvery | kMost), ids,
-        "a poll of all controllers when nothing has changed");
+  tells(bench, check, poll(bench, kAll | kEvery | kMost), ids, "a poll of all controllers when nothing has changed");
 }
 
-CONFORMANCE_CASE(controller_health_counts_its_entries, "mi.chsp.count", roles::endpoint,
-                 arranged("five controllers", &five_controllers)) {
+CONFORMANCE_CASE(controller_health_counts_its_entries, "mi.chsp.count", roles::endpoint, arranged("five controllers", &five_controllers)) {
   const std::vector<std::uint16_t> ids = {1, 2, 5, 8, 300};
   for (std::size_t n = 0; n <= ids.size(); ++n) {
     const std::uint32_t first = n < ids.size() ? ids[n] : 301u;
     tells(bench, check, poll(bench, kAll | kEvery | kMost | first),
-          std::vector<std::uint16_t>(ids.begin() + static_cast<std::ptrdiff_t>(n), ids.end()),
-          "a poll from " + words(first));
+          std::vector<std::uint16_t>(ids.begin() + static_cast<std::ptrdiff_t>(n), ids.end()), "a poll from " + words(first));
   }
 }
 
@@ -120,13 +110,11 @@ CONFORMANCE_CASE(kinds_of_functions_select_controllers, "mi.chsp.functions", rol
     if ((kinds & 1) != 0) expected.push_back(1);
     if ((kinds & 2) != 0) expected.push_back(2);
     if ((kinds & 4) != 0) expected.insert(expected.end(), {3, 4});
-    tells(bench, check, poll(bench, kAll | kMost | kinds << 24), expected,
-          "a poll with INC bits " + words(kinds));
+    tells(bench, check, poll(bench, kAll | kMost | kinds << 24), expected, "a poll with INC bits " + words(kinds));
   }
 }
 
-CONFORMANCE_CASE(changes_select_controllers, "mi.chsp.selection", roles::endpoint,
-                 arranged("health that changes")) {
+CONFORMANCE_CASE(changes_select_controllers, "mi.chsp.selection", roles::endpoint, arranged("health that changes")) {
   const auto ids = controllers_of(bench);
   subsystem::Subsystem& disk = bench.drive().subsystem();
   const struct {
@@ -143,8 +131,7 @@ CONFORMANCE_CASE(changes_select_controllers, "mi.chsp.selection", roles::endpoin
     tells(bench, check, poll(bench, kEvery | kMost, kSelectAny), {}, "a poll for changes when there was none");
     event();
     for (std::uint32_t select = 0; select <= kSelectAny; ++select) {
-      tells(bench, check, poll(bench, kEvery | kMost, select),
-            (select & bit) != 0 ? ids : std::vector<std::uint16_t>{},
+      tells(bench, check, poll(bench, kEvery | kMost, select), (select & bit) != 0 ? ids : std::vector<std::uint16_t>{},
             "a poll for changes " + words(select) + " after one of " + what);
     }
     tells(bench, check, poll(bench, kAll | kEvery | kMost), ids, "a poll of all, changed or not");
@@ -168,18 +155,15 @@ CONFORMANCE_CASE(no_more_entries_come_than_are_asked_for, "mi.chsp.maxrent", rol
     seen.push_back(part[0]);
     next = part[0] + 1u;
   }
-  check.that(seen == ids, "going on behind the last entry tells of every controller, " + list(ids),
-             list(seen));
+  check.that(seen == ids, "going on behind the last entry tells of every controller, " + list(ids), list(seen));
 }
 
-CONFORMANCE_CASE(entries_are_limited_and_go_on, "mi.chsp.maxrent.limit", roles::endpoint,
-                 arranged("five controllers", &five_controllers)) {
+CONFORMANCE_CASE(entries_are_limited_and_go_on, "mi.chsp.maxrent.limit", roles::endpoint, arranged("five controllers", &five_controllers)) {
   const std::vector<std::uint16_t> ids = {1, 2, 5, 8, 300};
   for (std::uint32_t most = 1; most <= 6; ++most) {
     const std::size_t n = std::min<std::size_t>(most, ids.size());
     tells(bench, check, poll(bench, kAll | kEvery | (most - 1) << 16),
-          std::vector<std::uint16_t>(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(n)),
-          "a poll of at most " + words(most));
+          std::vector<std::uint16_t>(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(n)), "a poll of at most " + words(most));
   }
   for (const std::uint32_t first : {3u, 4u, 5u}) {
     tells(bench, check, poll(bench, kAll | kEvery | 1u << 16 | first), {5, 8}, "a poll of at most two from " + words(first));
@@ -192,8 +176,7 @@ CONFORMANCE_CASE(clearing_is_of_the_controllers_that_were_told_of, "mi.chsp.clea
   bench.drive().subsystem().set_temperature(321);
   const std::vector<std::uint16_t> ids = {1, 2, 5, 8, 300};
   tells(bench, check, poll(bench, kEvery | kMost, Select::temperature), ids, "a poll without CCF");
-  tells(bench, check, poll(bench, kEvery | 1u << 16, kClear | Select::temperature), {1, 2},
-        "a poll of two with CCF");
+  tells(bench, check, poll(bench, kEvery | 1u << 16, kClear | Select::temperature), {1, 2}, "a poll of two with CCF");
   tells(bench, check, poll(bench, kEvery | kMost, Select::temperature), {5, 8, 300}, "the next poll");
   tells(bench, check, poll(bench, kAll | kEvery | kMost, kClear), ids, "a poll of all with CCF");
   tells(bench, check, poll(bench, kEvery | kMost, Select::temperature), {}, "a poll after all were cleared");
@@ -201,10 +184,10 @@ CONFORMANCE_CASE(clearing_is_of_the_controllers_that_were_told_of, "mi.chsp.clea
   tells(bench, check, poll(bench, kEvery | kMost, Select::temperature), ids, "a poll after another change");
 }
 
-CONFORMANCE_CASE(changed_flags_are_told_with_the_entry, "mi.chsp.changes", roles::endpoint,
-                 needs(revision_2_0), arranged("health that changes")) {
-  constexpr std::uint16_t kWatched = mi::change_bits::ctemp | mi::change_bits::pdlu | mi::change_bits::spare |
-                                     mi::change_bits::cwarn | mi::change_bits::nac | mi::change_bits::ceco | mi::change_bits::fa;
+CONFORMANCE_CASE(changed_flags_are_told_with_the_entry, "mi.chsp.changes", roles::endpoint, needs(revision_2_0),
+                 arranged("health that changes")) {
+  constexpr std::uint16_t kWatched = mi::change_bits::ctemp | mi::change_bits::pdlu | mi::change_bits::spare | mi::change_bits::cwarn |
+                                     mi::change_bits::nac | mi::change_bits::ceco | mi::change_bits::fa;
   constexpr std::uint16_t kInStatus = mi::change_bits::nac | mi::change_bits::ceco | mi::change_bits::fa;
   clear(bench, check);
   bench.drive().subsystem().set_temperature(323);
@@ -213,10 +196,9 @@ CONFORMANCE_CASE(changed_flags_are_told_with_the_entry, "mi.chsp.changes", roles
     check.require(!told(bench, check, answer).empty(), "there are controllers", "no entries");
     for (std::size_t at = 0; at < answer.data().size(); at += kEntry) {
       // Of what is watched, CSTS tells CECO, NAC and FA too, at the same places.
-      check.equal("CECO, NAC and FA in CSTS of an entry " + std::string(when),
-                  load_le<std::uint16_t>(&answer.data()[at + 2]) & kInStatus, expected & kInStatus);
-      check.equal("changes of an entry " + std::string(when),
-                  load_le<std::uint16_t>(&answer.data()[at + 9]) & kWatched, expected);
+      check.equal("CECO, NAC and FA in CSTS of an entry " + std::string(when), load_le<std::uint16_t>(&answer.data()[at + 2]) & kInStatus,
+                  expected & kInStatus);
+      check.equal("changes of an entry " + std::string(when), load_le<std::uint16_t>(&answer.data()[at + 9]) & kWatched, expected);
     }
   };
   constexpr std::uint16_t kBoth = mi::change_bits::ctemp | mi::change_bits::pdlu;
@@ -227,8 +209,8 @@ CONFORMANCE_CASE(changed_flags_are_told_with_the_entry, "mi.chsp.changes", roles
   judge(poll(bench, kAll | kEvery | kMost), mi::change_bits::nac, "after a namespace came");
   judge(poll(bench, kAll | kEvery | kMost, kClear), mi::change_bits::nac, "in the poll that clears it");
   judge(poll(bench, kAll | kEvery | kMost), 0, "behind that");
-  for (const auto& [change, bit] : {std::pair{subsystem::Change::firmware, mi::change_bits::fa},
-                                    std::pair{subsystem::Change::enable, mi::change_bits::ceco}}) {
+  for (const auto& [change, bit] :
+       {std::pair{subsystem::Change::firmware, mi::change_bits::fa}, std::pair{subsystem::Change::enable, mi::change_bits::ceco}}) {
     bench.drive().subsystem().tell(change, 0);
     judge(poll(bench, kAll | kEvery | kMost, kClear), bit, "after another change of status");
     judge(poll(bench, kAll | kEvery | kMost), 0, "when it was cleared");
@@ -244,16 +226,15 @@ CONFORMANCE_CASE(controller_health_agrees_with_smart, "mi.chsp.smart", roles::en
     const ByteView entry = answer.data().subspan(i * kEntry, kEntry);
     const Bytes smart = smart_log(bench, ids[i]);
     const int here = load_le<std::uint16_t>(&entry[4]), there = load_le<std::uint16_t>(&smart[1]);
-    check.that(std::abs(here - there) <= (bench.embedded() ? 0 : 2),
-               "the temperature" + of + " is that of the SMART log, " + words(there), words(here));
+    check.that(std::abs(here - there) <= (bench.embedded() ? 0 : 2), "the temperature" + of + " is that of the SMART log, " + words(there),
+               words(here));
     check.equal("PDLU" + of, entry[6], smart[5]);
     check.equal("the spare" + of, entry[7], smart[3]);
     check.equal("the warnings" + of, entry[8], smart[0]);
   }
 }
 
-CONFORMANCE_CASE(controller_health_follows_smart, "mi.chsp.smart", roles::endpoint,
-                 arranged("health that changes")) {
+CONFORMANCE_CASE(controller_health_follows_smart, "mi.chsp.smart", roles::endpoint, arranged("health that changes")) {
   subsystem::Subsystem& disk = bench.drive().subsystem();
   for (const auto kelvins : std::initializer_list<std::uint16_t>{250, 273, 330, 420}) {
     disk.set_temperature(kelvins);
@@ -265,8 +246,7 @@ CONFORMANCE_CASE(controller_health_follows_smart, "mi.chsp.smart", roles::endpoi
     for (std::size_t i = 0; i < ids.size(); ++i) {
       const ByteView entry = answer.data().subspan(i * kEntry, kEntry);
       const Bytes smart = smart_log(bench, ids[i]);
-      check.bytes("temperature at " + words(kelvins) + " K", entry.subspan(4, 2),
-                  ByteView{smart}.subspan(1, 2));
+      check.bytes("temperature at " + words(kelvins) + " K", entry.subspan(4, 2), ByteView{smart}.subspan(1, 2));
       check.equal("PDLU", entry[6], smart[5]);
       check.equal("the spare", entry[7], smart[3]);
       check.equal("the warnings", entry[8], smart[0]);

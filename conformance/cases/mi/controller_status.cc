@@ -21,8 +21,8 @@ constexpr std::uint32_t kClear = 1u << 31, kStatus = 1, kTemperature = 2;
 /// What is polled, by controller.
 std::map<std::uint16_t, Bytes> entries(EndpointBench& bench, Check& check, std::uint32_t nmd0, std::uint32_t nmd1 = 0) {
   const MiAnswer answer = bench.command(mi::Opcode::controller_health_poll, nmd0 | kEvery | kMost, nmd1);
-  check.require(success(check, answer, "Controller Health Status Poll") && answer.data().size() % kEntry == 0,
-                "the poll has whole entries", answer.describe());
+  check.require(success(check, answer, "Controller Health Status Poll") && answer.data().size() % kEntry == 0, "the poll has whole entries",
+                answer.describe());
   std::map<std::uint16_t, Bytes> told;
   for (std::size_t at = 0; at < answer.data().size(); at += kEntry) {
     const ByteView entry = answer.data().subspan(at, kEntry);
@@ -72,8 +72,7 @@ std::vector<std::uint16_t> changed(EndpointBench& bench, Check& check, std::uint
   return ids;
 }
 std::string list(const std::vector<std::uint16_t>& ids) { return fmt::format("{}", fmt::join(ids, ", ")); }
-void are(Check& check, const std::vector<std::uint16_t>& ids, const std::vector<std::uint16_t>& expected,
-         std::string_view what) {
+void are(Check& check, const std::vector<std::uint16_t>& ids, const std::vector<std::uint16_t>& expected, std::string_view what) {
   if (ids != expected) check.fails(what, {list(expected)}, list(ids));
   check.equal("controllers of " + std::string(what), ids.size(), expected.size());
 }

@@ -92,8 +92,8 @@ CONFORMANCE_CASE(ses_pages_are_returned_whole, "mi.ses.receive", roles::endpoint
               ByteView{configuration}.subspan(kPageHeader, kGeneration));
 }
 
-CONFORMANCE_CASE(ses_pages_are_cut_at_the_allocation_length, "mi.ses.receive.length", roles::endpoint,
-                 needs(offers<Opcode::ses_receive>), an_enclosure) {
+CONFORMANCE_CASE(ses_pages_are_cut_at_the_allocation_length, "mi.ses.receive.length", roles::endpoint, needs(offers<Opcode::ses_receive>),
+                 an_enclosure) {
   for (const std::uint8_t code : listed_pages(bench, check)) {
     const Bytes page = page_of(bench, check, code);
     for (const std::size_t length : {std::size_t{0}, std::size_t{1}, std::size_t{3}, std::size_t{4}, std::size_t{5}, page.size() - 1,
@@ -131,8 +131,7 @@ CONFORMANCE_CASE(ses_pages_go_to_the_buffer, "mi.ses.receive.buffer", roles::end
   }
 }
 
-CONFORMANCE_CASE(ses_control_pages_act_on_what_they_select, "mi.ses.send", roles::endpoint, needs(offers<Opcode::ses_send>),
-                 an_enclosure) {
+CONFORMANCE_CASE(ses_control_pages_act_on_what_they_select, "mi.ses.send", roles::endpoint, needs(offers<Opcode::ses_send>), an_enclosure) {
   constexpr std::uint8_t kSelect = 0x80, kIdentify = 0x02, kOff = 0x10;
   const auto types = element_types(bench, check);
   const std::size_t slots = place_of(types, kArraySlot), fans = place_of(types, kCooling);

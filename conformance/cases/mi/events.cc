@@ -17,9 +17,7 @@ constexpr Duration kSoon = Duration::s(1);
 subsystem::Subsystem& disk_of(EndpointBench& bench) { return bench.drive().subsystem(); }
 
 /// Another temperature than before.
-void warm_up(EndpointBench& bench) {
-  disk_of(bench).set_temperature(static_cast<std::uint16_t>(disk_of(bench).temperature() + 1));
-}
+void warm_up(EndpointBench& bench) { disk_of(bench).set_temperature(static_cast<std::uint16_t>(disk_of(bench).temperature() + 1)); }
 
 /// The event message, which has to come; the case is left without it.
 EventMessage must_come(EndpointBench& bench, Check& check, std::string_view what, Duration within = kSoon) {
@@ -38,9 +36,7 @@ Occurrences acknowledged(EndpointBench& bench, Check& check) {
   if (!success(check, answer, "the acknowledgement") || answer.data().empty()) return none;
   return occurrences_in(answer.data(), &check).value_or(none);
 }
-bool has(const std::vector<unsigned>& ids, unsigned id) {
-  return std::find(ids.begin(), ids.end(), id) != ids.end();
-}
+bool has(const std::vector<unsigned>& ids, unsigned id) { return std::find(ids.begin(), ids.end(), id) != ids.end(); }
 
 /// What an occurrence is about: its scope, and the number of what it names there.
 struct About {
@@ -69,16 +65,14 @@ std::set<std::uint32_t> controllers_of(const Occurrences& list, unsigned id) {
 }
 
 /// The list is refused with one of these, and nothing is enabled by it.
-void list_refused(EndpointBench& bench, Check& check, ByteView list, const OneOf<mi::Status>& legal,
-                  const std::string& what) {
+void list_refused(EndpointBench& bench, Check& check, ByteView list, const OneOf<mi::Status>& legal, const std::string& what) {
   refused(check, set_events(bench, list), legal, what);
   check.that(events_of(bench, check).enabled.empty(), "nothing is enabled after " + what);
 }
 
 }  // namespace
 
-CONFORMANCE_CASE(supported_events_are_listed, "mi.event.supported.list", roles::endpoint,
-                 needs(asynchronous_events)) {
+CONFORMANCE_CASE(supported_events_are_listed, "mi.event.supported.list", roles::endpoint, needs(asynchronous_events)) {
   const MiAnswer answer = configuration(bench, ConfigurationId::async_event);
   if (!success(check, answer, "Configuration Get of the events")) return;
   const ByteView list = answer.data();
@@ -93,8 +87,7 @@ CONFORMANCE_CASE(supported_events_are_listed, "mi.event.supported.list", roles::
   for (std::size_t at = 5; at < list.size(); at += 3) {
     check.equal(fmt::format("length of the item at {}", at), list[at], 3);
     const unsigned id = list[at + 1];
-    check.that(id <= mi::kEventIdLast || id >= 0xC0, "the event is none of the reserved ones",
-               fmt::format("{:02x}h", id));
+    check.that(id <= mi::kEventIdLast || id >= 0xC0, "the event is none of the reserved ones", fmt::format("{:02x}h", id));
     check.equal(fmt::format("reserved bits of event {:02x}h", id), list[at + 2] & 0x7F, 0);
     check.that(seen.insert(id).second, "each event is listed once", fmt::format("{:02x}h again", id));
   }
@@ -110,8 +103,7 @@ CONFORMANCE_CASE(events_are_off_after_a_reset, "mi.event.reset", roles::endpoint
   check.that(events_of(bench, check).enabled.empty(), "no event is enabled after the reset");
 }
 
-CONFORMANCE_CASE(events_are_enabled_one_by_one, "mi.event.sync", roles::endpoint,
-                 needs(asynchronous_events)) {
+CONFORMANCE_CASE(events_are_enabled_one_by_one, "mi.event.sync", roles::endpoint, needs(asynchronous_events)) {
   const EventIds supported = events_of(bench, check).supported;
   enable_only(bench, check, {});
   EventIds expected;
@@ -201,8 +193,7 @@ CONFORMANCE_CASE(an_event_waits_for_its_delay, "mi.event.delay", roles::endpoint
     enable_only(bench, check, {kTemperature}, {.first_s = delay});
     const Instant before = bench.world().now();
     warm_up(bench);
-    const EventMessage event =
-        must_come(bench, check, "the temperature", Duration::s(delay) + Duration::s(10));
+    const EventMessage event = must_come(bench, check, "the temperature", Duration::s(delay) + Duration::s(10));
     check.between("time to the event", event.message.first - before, Duration{}, Duration::s(delay) + kSoon);
     acknowledged(bench, check);
   }
@@ -220,8 +211,7 @@ CONFORMANCE_CASE(an_event_is_sent_again, "mi.event.retry", roles::endpoint, need
     for (unsigned retry = 1; retry <= 7; ++retry) {
       const auto event = next_event(bench, check, delay * 3 + kSoon);
       if (!event.has_value() && retry > 3) break;
-      if (!check.that(event.has_value(), fmt::format("retry {} comes", retry), "no event message came"))
-        break;
+      if (!check.that(event.has_value(), fmt::format("retry {} comes", retry), "no event message came")) break;
       check.equal("generation of the retry", event->list.generation, first.list.generation);
       check.equal("retry count", event->list.retry, retry);
       check.bytes("occurrences of the retry", event->list.items, first.list.items);
@@ -233,8 +223,8 @@ CONFORMANCE_CASE(an_event_is_sent_again, "mi.event.retry", roles::endpoint, need
   }
 }
 
-CONFORMANCE_CASE(an_acknowledged_event_is_over, "mi.event.ack.ends", roles::endpoint,
-                 needs(asynchronous_events), arranged("a drive that gets warmer")) {
+CONFORMANCE_CASE(an_acknowledged_event_is_over, "mi.event.ack.ends", roles::endpoint, needs(asynchronous_events),
+                 arranged("a drive that gets warmer")) {
   enable_only(bench, check, {kTemperature}, {.again_100ms = 5});
   warm_up(bench);
   must_come(bench, check, "the temperature");
@@ -266,22 +256,21 @@ CONFORMANCE_CASE(newer_events_are_not_lost, "mi.event.ack.newer", roles::endpoin
   check.equal("reports of the newer event", times, 1u);
 }
 
-CONFORMANCE_CASE(every_event_has_its_generation, "mi.event.generation", roles::endpoint,
-                 needs(asynchronous_events), arranged("a drive that gets warmer")) {
+CONFORMANCE_CASE(every_event_has_its_generation, "mi.event.generation", roles::endpoint, needs(asynchronous_events),
+                 arranged("a drive that gets warmer")) {
   enable_only(bench, check, {kTemperature});
   std::optional<unsigned> last;
   for (int i = 0; i < 70; ++i) {
     warm_up(bench);
     const EventMessage event = must_come(bench, check, "the temperature");
-    if (last)
-      check.that(event.list.generation != *last, "the generation is another", fmt::format("{} twice", *last));
+    if (last) check.that(event.list.generation != *last, "the generation is another", fmt::format("{} twice", *last));
     last = event.list.generation;
     acknowledged(bench, check);
   }
 }
 
-CONFORMANCE_CASE(disabled_events_are_not_reported, "mi.event.disabled", roles::endpoint,
-                 needs(asynchronous_events), arranged("a drive that gets warmer and older")) {
+CONFORMANCE_CASE(disabled_events_are_not_reported, "mi.event.disabled", roles::endpoint, needs(asynchronous_events),
+                 arranged("a drive that gets warmer and older")) {
   enable_only(bench, check, {kTemperature});
   disk_of(bench).set_percentage_used(55);
   disk_of(bench).set_available_spare(44);
@@ -297,8 +286,8 @@ CONFORMANCE_CASE(disabled_events_are_not_reported, "mi.event.disabled", roles::e
   no_event(bench, check, "nothing is reported when nothing is enabled", Duration::s(3));
 }
 
-CONFORMANCE_CASE(a_paused_endpoint_holds_its_events, "mi.event.paused", roles::endpoint,
-                 needs(asynchronous_events), arranged("a drive that gets warmer")) {
+CONFORMANCE_CASE(a_paused_endpoint_holds_its_events, "mi.event.paused", roles::endpoint, needs(asynchronous_events),
+                 arranged("a drive that gets warmer")) {
   enable_only(bench, check, {kTemperature}, {.again_100ms = 5});
   precondition(check, bench.primitive(mi::Primitive::pause), "Pause");
   warm_up(bench);
@@ -309,8 +298,7 @@ CONFORMANCE_CASE(a_paused_endpoint_holds_its_events, "mi.event.paused", roles::e
   acknowledged(bench, check);
 }
 
-CONFORMANCE_CASE(malformed_enable_lists_are_refused, "mi.event.list.malformed", roles::endpoint,
-                 needs(asynchronous_events)) {
+CONFORMANCE_CASE(malformed_enable_lists_are_refused, "mi.event.list.malformed", roles::endpoint, needs(asynchronous_events)) {
   enable_only(bench, check, {});
   const EventIds supported = events_of(bench, check).supported;
   check.precondition(!supported.empty(), "there is an event");
@@ -342,25 +330,21 @@ CONFORMANCE_CASE(malformed_enable_lists_are_refused, "mi.event.list.malformed", 
   serves(bench, check, "a request after the refusals");
 }
 
-CONFORMANCE_CASE(unsupported_events_cannot_be_enabled, "mi.event.list.unknown", roles::endpoint,
-                 needs(asynchronous_events)) {
+CONFORMANCE_CASE(unsupported_events_cannot_be_enabled, "mi.event.list.unknown", roles::endpoint, needs(asynchronous_events)) {
   enable_only(bench, check, {});
   const EventIds supported = events_of(bench, check).supported;
   check.precondition(!supported.empty(), "there is an event");
   for (unsigned id = 0; id < 0xC0; ++id) {
     if (supported.contains(id)) continue;
-    list_refused(bench, check, enable_list({{id, true}}), one_of(mi::Status::invalid_parameter),
-                 fmt::format("enabling {:02x}h", id));
+    list_refused(bench, check, enable_list({{id, true}}), one_of(mi::Status::invalid_parameter), fmt::format("enabling {:02x}h", id));
   }
-  list_refused(bench, check, enable_list({{*supported.begin(), true}, {0xBF, true}}),
-               one_of(mi::Status::invalid_parameter), "enabling one that there is and one that there is not");
+  list_refused(bench, check, enable_list({{*supported.begin(), true}, {0xBF, true}}), one_of(mi::Status::invalid_parameter),
+               "enabling one that there is and one that there is not");
 }
 
-CONFORMANCE_CASE(enabling_events_takes_a_list, "mi.event.list.missing", roles::endpoint,
-                 needs(asynchronous_events)) {
+CONFORMANCE_CASE(enabling_events_takes_a_list, "mi.event.list.missing", roles::endpoint, needs(asynchronous_events)) {
   enable_only(bench, check, {});
-  const auto wrong =
-      one_of(mi::Status::invalid_data_size, mi::Status::invalid_command_size, mi::Status::invalid_parameter);
+  const auto wrong = one_of(mi::Status::invalid_data_size, mi::Status::invalid_command_size, mi::Status::invalid_parameter);
   list_refused(bench, check, {}, wrong, "no list");
   serves(bench, check, "a request afterwards");
 }
@@ -384,12 +368,10 @@ CONFORMANCE_CASE(enabling_more_loses_no_event, "mi.event.sync.newer", roles::end
   check.equal("reports of what occurred before another event was enabled", times, 1u);
 }
 
-CONFORMANCE_CASE(events_name_controllers_where_that_is_enabled, "mi.event.attribution", roles::endpoint,
-                 needs(asynchronous_events),
+CONFORMANCE_CASE(events_name_controllers_where_that_is_enabled, "mi.event.attribution", roles::endpoint, needs(asynchronous_events),
                  arranged("controllers of every kind of function", [](EmbeddedSetup& setup) {
                    setup.managed->drive.subsystem.static_cntlids = {1, 2, 3};
-                   setup.managed->drive.device.functions = {{2, mi::FunctionKind::physical},
-                                                            {3, mi::FunctionKind::virtual_function}};
+                   setup.managed->drive.device.functions = {{2, mi::FunctionKind::physical}, {3, mi::FunctionKind::virtual_function}};
                  })) {
   constexpr unsigned kReady = 0x00;
   for (unsigned attributed = 0; attributed < 8; ++attributed) {
@@ -399,8 +381,7 @@ CONFORMANCE_CASE(events_name_controllers_where_that_is_enabled, "mi.event.attrib
       disk_of(bench).tell(subsystem::Change::ready, cntlid);
       const About said = about(must_come(bench, check, what), check);
       const bool named = (attributed >> (cntlid - 1) & 1) != 0;
-      check.equal("scope of " + what, said.scope,
-                  scope_of(named ? mi::EventScope::controller : mi::EventScope::subsystem));
+      check.equal("scope of " + what, said.scope, scope_of(named ? mi::EventScope::controller : mi::EventScope::subsystem));
       if (named) check.equal("controller of " + what, said.context, cntlid);
       acknowledged(bench, check);
     }
@@ -419,9 +400,8 @@ CONFORMANCE_CASE(events_name_controllers_where_that_is_enabled, "mi.event.attrib
 }
 
 CONFORMANCE_CASE(link_events_name_their_port, "mi.event.port", roles::endpoint, needs(asynchronous_events),
-                 arranged("two PCI Express ports", [](EmbeddedSetup& setup) {
-                   setup.managed->drive.device.ports.push_back({.type = mi::PortType::pcie});
-                 })) {
+                 arranged("two PCI Express ports",
+                          [](EmbeddedSetup& setup) { setup.managed->drive.device.ports.push_back({.type = mi::PortType::pcie}); })) {
   constexpr unsigned kLink = 0x0B;
   enable_only(bench, check, {kLink});
   for (const std::uint8_t port : std::initializer_list<std::uint8_t>{2, 0}) {

@@ -16,8 +16,7 @@ using EventIds = std::set<unsigned>;
 
 /// An enable list: 5 bytes of header, 3 an item.
 inline Bytes enable_list(const std::vector<std::pair<unsigned, bool>>& items) {
-  Bytes list = {static_cast<std::uint8_t>(items.size()), 0, static_cast<std::uint8_t>(5 + 3 * items.size()),
-                0, 5};
+  Bytes list = {static_cast<std::uint8_t>(items.size()), 0, static_cast<std::uint8_t>(5 + 3 * items.size()), 0, 5};
   for (const auto& [id, on] : items) {
     list.push_back(3);
     list.push_back(static_cast<std::uint8_t>(id));
@@ -33,14 +32,12 @@ struct EventDelays {
 /// Configuration Set of asynchronous events with that list. Everything is attributed to the subsystem where nothing
 /// else is said.
 inline MiAnswer set_events(EndpointBench& bench, ByteView list, const EventDelays& delays = {}) {
-  const std::uint32_t nmd0 = static_cast<std::uint32_t>(mi::ConfigurationId::async_event) |
-                             delays.again_100ms << 8 | delays.first_s << 16 | delays.attributed << 24;
+  const std::uint32_t nmd0 = static_cast<std::uint32_t>(mi::ConfigurationId::async_event) | delays.again_100ms << 8 | delays.first_s << 16 |
+                             delays.attributed << 24;
   return bench.command(mi::Opcode::configuration_set, nmd0, 0, list);
 }
 /// The delays are for lists with items alone.
-inline MiAnswer acknowledge_events(EndpointBench& bench) {
-  return set_events(bench, enable_list({}), {0, 0});
-}
+inline MiAnswer acknowledge_events(EndpointBench& bench) { return set_events(bench, enable_list({}), {0, 0}); }
 
 /// The events of Configuration Get; nothing when its data is no list.
 struct EventTable {
@@ -109,8 +106,7 @@ inline std::optional<EventMessage> next_event(EndpointBench& bench, Check& check
     check.that(mi::mic_ok(body), "the event has a good integrity check", mi::describe(body));
     check.that(message->owner, "the event has the tag owner bit");
     if (body.size() < mi::kHeaderSize + mi::kMicSize) return std::nullopt;
-    const ByteView list =
-        ByteView{body}.subspan(mi::kHeaderSize, body.size() - mi::kHeaderSize - mi::kMicSize);
+    const ByteView list = ByteView{body}.subspan(mi::kHeaderSize, body.size() - mi::kHeaderSize - mi::kMicSize);
     auto found = occurrences_in(list, &check);
     if (!found) return std::nullopt;
     return EventMessage{std::move(*message), std::move(*found)};
@@ -120,13 +116,11 @@ inline std::optional<EventMessage> next_event(EndpointBench& bench, Check& check
 
 /// Enables just these of what is supported, and forgets what has occurred. INCONCLUSIVE when one is not
 /// supported.
-inline void enable_only(EndpointBench& bench, Check& check, const EventIds& ids,
-                        const EventDelays& delays = {}) {
+inline void enable_only(EndpointBench& bench, Check& check, const EventIds& ids, const EventDelays& delays = {}) {
   const EventTable table = events_of(bench, check);
   std::vector<std::pair<unsigned, bool>> items;
   for (const unsigned id : table.supported) items.emplace_back(id, ids.contains(id));
-  for (const unsigned id : ids)
-    check.precondition(table.supported.contains(id), fmt::format("event {:02x}h is supported", id));
+  for (const unsigned id : ids) check.precondition(table.supported.contains(id), fmt::format("event {:02x}h is supported", id));
   precondition(check, set_events(bench, enable_list(items), delays), "enabling events");
 }
 

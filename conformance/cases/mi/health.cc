@@ -14,9 +14,7 @@ namespace bits = mi::change_bits;
 
 constexpr std::uint32_t kClear = 0x80000000;
 
-MiAnswer poll(EndpointBench& bench, bool clear = false) {
-  return bench.command(mi::Opcode::subsystem_health_poll, 0, clear ? kClear : 0);
-}
+MiAnswer poll(EndpointBench& bench, bool clear = false) { return bench.command(mi::Opcode::subsystem_health_poll, 0, clear ? kClear : 0); }
 /// The eight bytes; the case ends without them.
 Bytes health_of(EndpointBench& bench, Check& check, bool clear = false) {
   const MiAnswer answer = poll(bench, clear);
@@ -36,8 +34,7 @@ std::uint8_t celsius_of(int kelvins) {
 
 std::uint8_t warnings_of(EndpointBench& bench) {
   std::uint8_t warnings = 0;
-  for (const std::uint16_t id : controllers_of(bench))
-    warnings = static_cast<std::uint8_t>(warnings | smart_log(bench, id)[0]);
+  for (const std::uint16_t id : controllers_of(bench)) warnings = static_cast<std::uint8_t>(warnings | smart_log(bench, id)[0]);
   return warnings;
 }
 
@@ -77,31 +74,25 @@ CONFORMANCE_CASE(subsystem_status_tells_of_the_links, "mi.health.links", roles::
   const MiAnswer info = read_structure(bench, mi::DataType::subsystem_information);
   precondition(check, info, "subsystem information");
   for (unsigned port = 0; port <= info.data()[0]; ++port) {
-    const MiAnswer answer =
-        read_structure(bench, mi::DataType::port_information, 0, static_cast<std::uint8_t>(port));
+    const MiAnswer answer = read_structure(bench, mi::DataType::port_information, 0, static_cast<std::uint8_t>(port));
     precondition(check, answer, "port information");
     check.precondition(answer.data().size() == 32, "port information of 32 bytes");
-    if (answer.data()[0] == static_cast<std::uint8_t>(mi::PortType::pcie))
-      up.push_back(answer.data()[12] != 0);
+    if (answer.data()[0] == static_cast<std::uint8_t>(mi::PortType::pcie)) up.push_back(answer.data()[12] != 0);
   }
   const View<mi::SubsystemHealth> view{health};
   if (!up.empty())
-    check.equal("P0LA, where the link of the first PCI Express port says the width",
-                view.get(mi::subsystem_health::p0la), up[0]);
+    check.equal("P0LA, where the link of the first PCI Express port says the width", view.get(mi::subsystem_health::p0la), up[0]);
   check.equal("P1LA", view.get(mi::subsystem_health::p1la), up.size() > 1 && up[1]);
 }
 
-CONFORMANCE_CASE(a_link_that_goes_down_is_told, "mi.health.links.down", roles::endpoint,
-                 arranged("a link that goes down")) {
+CONFORMANCE_CASE(a_link_that_goes_down_is_told, "mi.health.links.down", roles::endpoint, arranged("a link that goes down")) {
   for (const bool active : {false, true}) {
     bench.drive().device().set_link(0, active);
-    check.equal("P0LA", View<mi::SubsystemHealth>{health_of(bench, check)}.get(mi::subsystem_health::p0la),
-                active);
+    check.equal("P0LA", View<mi::SubsystemHealth>{health_of(bench, check)}.get(mi::subsystem_health::p0la), active);
   }
 }
 
-CONFORMANCE_CASE(a_drive_that_fails_says_so, "mi.health.functional", roles::endpoint,
-                 arranged("a drive that fails, and one to be reset")) {
+CONFORMANCE_CASE(a_drive_that_fails_says_so, "mi.health.functional", roles::endpoint, arranged("a drive that fails, and one to be reset")) {
   const auto judge = [&](bool functional, bool reset_required) {
     bench.drive().device().set_functional(functional);
     bench.drive().device().set_reset_required(reset_required);
@@ -121,12 +112,10 @@ CONFORMANCE_CASE(subsystem_warnings_are_those_of_smart_inverted, "mi.health.warn
   check.equal("SMART warnings, inverted", health_of(bench, check)[1], static_cast<std::uint8_t>(~warnings));
 }
 
-CONFORMANCE_CASE(each_warning_clears_its_bit, "mi.health.warnings.each", roles::endpoint,
-                 arranged("warnings of every kind")) {
+CONFORMANCE_CASE(each_warning_clears_its_bit, "mi.health.warnings.each", roles::endpoint, arranged("warnings of every kind")) {
   for (unsigned bit = 0; bit < 6; ++bit) {
     bench.drive().subsystem().set_critical_warning(static_cast<std::uint8_t>(1u << bit));
-    check.equal("SMART warnings, inverted, with bit " + words(bit), health_of(bench, check)[1],
-                static_cast<std::uint8_t>(~(1u << bit)));
+    check.equal("SMART warnings, inverted, with bit " + words(bit), health_of(bench, check)[1], static_cast<std::uint8_t>(~(1u << bit)));
     check.equal("warnings of the SMART log", warnings_of(bench), 1u << bit);
   }
   bench.drive().subsystem().set_critical_warning(0x3F);
@@ -140,23 +129,17 @@ CONFORMANCE_CASE(subsystem_temperature_is_that_of_smart, "mi.health.temperature"
   check.precondition(code != mi::kTemperatureStale && code != mi::kTemperatureFailed, "a temperature");
   bool close = false;
   for (int off = -2; off <= 2; ++off) close = close || code == celsius_of(kelvins + off);
-  check.that(
-      close,
-      "CTEMP is the " + words(kelvins) + " kelvins of the SMART log in degrees Celsius, give or take two",
-      words(code));
+  check.that(close, "CTEMP is the " + words(kelvins) + " kelvins of the SMART log in degrees Celsius, give or take two", words(code));
 }
 
-CONFORMANCE_CASE(temperatures_saturate, "mi.health.temperature.range", roles::endpoint,
-                 arranged("temperatures of every kind")) {
-  for (const auto kelvins : std::initializer_list<std::uint16_t>{180, 212, 213, 214, 272, 273, 274, 310, 398,
-                                                                 399, 400, 401, 600}) {
+CONFORMANCE_CASE(temperatures_saturate, "mi.health.temperature.range", roles::endpoint, arranged("temperatures of every kind")) {
+  for (const auto kelvins : std::initializer_list<std::uint16_t>{180, 212, 213, 214, 272, 273, 274, 310, 398, 399, 400, 401, 600}) {
     bench.drive().subsystem().set_temperature(kelvins);
     check.equal("CTEMP at " + words(kelvins) + " K", health_of(bench, check)[2], celsius_of(kelvins));
   }
 }
 
-CONFORMANCE_CASE(a_sensor_that_fails_is_told, "mi.health.sensor", roles::endpoint,
-                 arranged("a temperature sensor that fails")) {
+CONFORMANCE_CASE(a_sensor_that_fails_is_told, "mi.health.sensor", roles::endpoint, arranged("a temperature sensor that fails")) {
   const struct {
     mi::Sensor sensor;
     std::uint8_t code;
@@ -176,8 +159,7 @@ CONFORMANCE_CASE(subsystem_life_used_is_that_of_smart, "mi.health.life-used", ro
   check.equal("PDLU", health_of(bench, check)[3], smart[5]);
 }
 
-CONFORMANCE_CASE(life_used_passes_a_hundred, "mi.health.life-used.range", roles::endpoint,
-                 arranged("life used of every extent")) {
+CONFORMANCE_CASE(life_used_passes_a_hundred, "mi.health.life-used.range", roles::endpoint, arranged("life used of every extent")) {
   for (const auto percent : std::initializer_list<std::uint8_t>{0, 1, 50, 99, 100, 101, 200, 254, 255}) {
     bench.drive().subsystem().set_percentage_used(percent);
     check.equal("PDLU", health_of(bench, check)[3], percent);
@@ -186,58 +168,43 @@ CONFORMANCE_CASE(life_used_passes_a_hundred, "mi.health.life-used.range", roles:
 
 CONFORMANCE_CASE(another_temperature_is_a_change, "mi.health.changes.temperature", roles::endpoint,
                  arranged("a temperature that changes")) {
-  changes(bench, check, bits::ctemp, "the temperature",
-          [](subsystem::Subsystem& disk) { disk.set_temperature(313); });
+  changes(bench, check, bits::ctemp, "the temperature", [](subsystem::Subsystem& disk) { disk.set_temperature(313); });
 }
-CONFORMANCE_CASE(more_life_used_is_a_change, "mi.health.changes.life-used", roles::endpoint,
-                 arranged("life used that changes")) {
-  changes(bench, check, bits::pdlu, "the life used",
-          [](subsystem::Subsystem& disk) { disk.set_percentage_used(7); });
+CONFORMANCE_CASE(more_life_used_is_a_change, "mi.health.changes.life-used", roles::endpoint, arranged("life used that changes")) {
+  changes(bench, check, bits::pdlu, "the life used", [](subsystem::Subsystem& disk) { disk.set_percentage_used(7); });
 }
-CONFORMANCE_CASE(less_spare_is_a_change, "mi.health.changes.spare", roles::endpoint,
-                 arranged("spare that changes")) {
-  changes(bench, check, bits::spare, "the spare",
-          [](subsystem::Subsystem& disk) { disk.set_available_spare(93); });
+CONFORMANCE_CASE(less_spare_is_a_change, "mi.health.changes.spare", roles::endpoint, arranged("spare that changes")) {
+  changes(bench, check, bits::spare, "the spare", [](subsystem::Subsystem& disk) { disk.set_available_spare(93); });
 }
-CONFORMANCE_CASE(a_warning_is_a_change, "mi.health.changes.warning", roles::endpoint,
-                 arranged("a warning that comes")) {
-  changes(bench, check, bits::cwarn, "a warning",
-          [](subsystem::Subsystem& disk) { disk.set_critical_warning(4); });
+CONFORMANCE_CASE(a_warning_is_a_change, "mi.health.changes.warning", roles::endpoint, arranged("a warning that comes")) {
+  changes(bench, check, bits::cwarn, "a warning", [](subsystem::Subsystem& disk) { disk.set_critical_warning(4); });
 }
-CONFORMANCE_CASE(another_namespace_is_a_change, "mi.health.changes.namespace", roles::endpoint,
-                 arranged("a namespace that comes")) {
-  changes(bench, check, bits::nac, "a namespace",
-          [](subsystem::Subsystem& disk) { (void)disk.add_namespace({}); });
+CONFORMANCE_CASE(another_namespace_is_a_change, "mi.health.changes.namespace", roles::endpoint, arranged("a namespace that comes")) {
+  changes(bench, check, bits::nac, "a namespace", [](subsystem::Subsystem& disk) { (void)disk.add_namespace({}); });
 }
 
-CONFORMANCE_CASE(changes_are_told_until_they_are_cleared, "mi.health.clear.kept", roles::endpoint,
-                 arranged("a temperature that changes")) {
+CONFORMANCE_CASE(changes_are_told_until_they_are_cleared, "mi.health.clear.kept", roles::endpoint, arranged("a temperature that changes")) {
   changes_of(bench, check, true);
   bench.drive().subsystem().set_temperature(315);
   for (int i = 0; i < 3; ++i) {
-    check.equal("CTEMP among the changes, poll " + words(i), changes_of(bench, check) & bits::ctemp,
-                bits::ctemp);
+    check.equal("CTEMP among the changes, poll " + words(i), changes_of(bench, check) & bits::ctemp, bits::ctemp);
   }
 }
 
-CONFORMANCE_CASE(clearing_tells_the_changes_first, "mi.health.clear", roles::endpoint,
-                 arranged("a temperature and a spare that change")) {
+CONFORMANCE_CASE(clearing_tells_the_changes_first, "mi.health.clear", roles::endpoint, arranged("a temperature and a spare that change")) {
   changes_of(bench, check, true);
   bench.drive().subsystem().set_temperature(316);
   bench.drive().subsystem().set_available_spare(90);
-  check.equal("changes in the poll that clears them", changes_of(bench, check, true) & kWatched,
-              bits::ctemp | bits::spare);
+  check.equal("changes in the poll that clears them", changes_of(bench, check, true) & kWatched, bits::ctemp | bits::spare);
   check.equal("changes afterwards", changes_of(bench, check), 0);
   bench.drive().subsystem().set_temperature(317);
   check.equal("changes after another event", changes_of(bench, check) & kWatched, bits::ctemp);
 }
 
 CONFORMANCE_CASE(endpoints_keep_their_own_changes, "mi.health.endpoints", roles::endpoint, over_buses,
-                 arranged("a second endpoint",
-                          [](EmbeddedSetup& setup) { setup.managed->second_endpoint = true; })) {
+                 arranged("a second endpoint", [](EmbeddedSetup& setup) { setup.managed->second_endpoint = true; })) {
   const auto use = [&](bool second) {
-    bench.peer().set_product(second ? kSecondEndpointEid : bench.eid(),
-                             product_address_on(bench.medium(), second ? 1 : 0));
+    bench.peer().set_product(second ? kSecondEndpointEid : bench.eid(), product_address_on(bench.medium(), second ? 1 : 0));
   };
   for (const bool second : {false, true}) {
     use(second);
@@ -245,8 +212,7 @@ CONFORMANCE_CASE(endpoints_keep_their_own_changes, "mi.health.endpoints", roles:
   }
   bench.drive().subsystem().set_temperature(318);
   use(true);
-  check.equal("changes at the second endpoint, cleared", changes_of(bench, check, true) & kWatched,
-              bits::ctemp);
+  check.equal("changes at the second endpoint, cleared", changes_of(bench, check, true) & kWatched, bits::ctemp);
   use(false);
   check.equal("changes at the first endpoint", changes_of(bench, check, true) & kWatched, bits::ctemp);
   use(true);
@@ -254,9 +220,8 @@ CONFORMANCE_CASE(endpoints_keep_their_own_changes, "mi.health.endpoints", roles:
 }
 
 CONFORMANCE_CASE(each_port_has_its_own_link, "mi.health.links.second", roles::endpoint,
-                 arranged("two PCI Express ports", [](EmbeddedSetup& setup) {
-                   setup.managed->drive.device.ports.push_back({.type = mi::PortType::pcie});
-                 })) {
+                 arranged("two PCI Express ports",
+                          [](EmbeddedSetup& setup) { setup.managed->drive.device.ports.push_back({.type = mi::PortType::pcie}); })) {
   constexpr std::uint8_t kFirst = 0, kSecond = 2;
   for (const auto& [first, second] : {std::pair{true, false}, {false, true}, {false, false}, {true, true}}) {
     bench.drive().device().set_link(kFirst, first);

@@ -32,14 +32,12 @@ inline Begun begin_answer(EndpointBench& bench, Bytes request, const MiTerms& te
 }
 inline bool ended(EndpointBench& bench, const Begun& begun) {
   const auto& all = bench.peer().packets();
-  return std::any_of(all.begin() + static_cast<std::ptrdiff_t>(begun.since), all.end(), [&](const SeenPacket& one) {
-    return !one.packet.owner && one.packet.tag == begun.tag && one.packet.eom;
-  });
+  return std::any_of(all.begin() + static_cast<std::ptrdiff_t>(begun.since), all.end(),
+                     [&](const SeenPacket& one) { return !one.packet.owner && one.packet.tag == begun.tag && one.packet.eom; });
 }
 
 /// A primitive in the midst of an answer: INCONCLUSIVE when the answer was faster.
-inline MiAnswer primitive_amidst(EndpointBench& bench, Check& check, mi::Primitive what, const Begun& begun,
-                                 unsigned slot = 0) {
+inline MiAnswer primitive_amidst(EndpointBench& bench, Check& check, mi::Primitive what, const Begun& begun, unsigned slot = 0) {
   const MiAnswer answer = bench.primitive(what, slot, 0, 0x31);
   if (ended(bench, begun)) {
     check.inconclusive("the answer was whole before " + std::string(name_of(what)) + " was answered");
@@ -50,8 +48,7 @@ inline MiAnswer primitive_amidst(EndpointBench& bench, Check& check, mi::Primiti
 /// Packets that may still come: they were on their way to the medium already.
 inline constexpr std::size_t kOnTheirWay = 2;
 /// Nothing but what was on its way comes with these tags for some time.
-inline bool stopped(EndpointBench& bench, Check& check, std::initializer_list<std::uint8_t> tags,
-                    std::string_view what) {
+inline bool stopped(EndpointBench& bench, Check& check, std::initializer_list<std::uint8_t> tags, std::string_view what) {
   const std::size_t since = bench.peer().packets().size();
   bench.world().run_for(Duration::ms(300));
   std::size_t came = 0;

@@ -89,8 +89,7 @@ std::vector<Asked> wrongly_checked(const Bytes& body) {
   with("with a check over all but the first byte", mi::mic_of(ByteView{body}.subspan(1)));
   with("with a check over all but the header", mi::mic_of(ByteView{body}.subspan(mi::kHeaderSize)));
   wrong.push_back({"without a check", body});
-  for (const std::size_t at :
-       {std::size_t{2}, std::size_t{4}, body.size() - 1, body.size(), body.size() + 3}) {
+  for (const std::size_t at : {std::size_t{2}, std::size_t{4}, body.size() - 1, body.size(), body.size() + 3}) {
     Bytes flipped = good;
     flipped[at] ^= at % 2 == 0 ? 0x01 : 0x80;
     wrong.push_back({"with a flipped bit in byte " + std::to_string(at), std::move(flipped)});
@@ -107,8 +106,7 @@ void say_as_it_is(EndpointBench& bench, const Bytes& message, std::uint8_t tag =
 
 CONFORMANCE_CASE(answers_are_nvme_mi_messages_with_a_check, "mi.message.type", roles::endpoint) {
   for_each_answer(bench, check, [&](const std::string& what, Head, const MiAnswer& answer) {
-    check.equal("first byte of the answer to " + what, answer.message->body[0],
-                mi::kIntegrityBit | mi::kNvmeMiType);
+    check.equal("first byte of the answer to " + what, answer.message->body[0], mi::kIntegrityBit | mi::kNvmeMiType);
   });
 }
 
@@ -120,16 +118,14 @@ CONFORMANCE_CASE(answers_say_that_they_are_answers, "mi.message.ror", roles::end
 
 CONFORMANCE_CASE(answers_are_of_the_kind_of_their_request, "mi.message.nmimt", roles::endpoint) {
   for_each_answer(bench, check, [&](const std::string& what, Head asked, const MiAnswer& answer) {
-    check.equal("NMIMT of the answer to " + what,
-                static_cast<unsigned>(Head{answer.message->body}.get(mi::header::nmimt)),
+    check.equal("NMIMT of the answer to " + what, static_cast<unsigned>(Head{answer.message->body}.get(mi::header::nmimt)),
                 static_cast<unsigned>(asked.get(mi::header::nmimt)));
   });
 }
 
 CONFORMANCE_CASE(answers_name_the_slot_of_their_request, "mi.message.csi", roles::endpoint) {
   for_each_answer(bench, check, [&](const std::string& what, Head asked, const MiAnswer& answer) {
-    check.equal("CSI of the answer to " + what, Head{answer.message->body}.get(mi::header::csi),
-                asked.get(mi::header::csi));
+    check.equal("CSI of the answer to " + what, Head{answer.message->body}.get(mi::header::csi), asked.get(mi::header::csi));
   });
 }
 
@@ -155,8 +151,7 @@ CONFORMANCE_CASE(answers_end_with_their_integrity_check, "mi.message.mic.sent", 
   });
 }
 
-CONFORMANCE_CASE(messages_with_a_wrong_check_are_discarded, "mi.message.mic.wrong", roles::endpoint,
-                 sends_malformed) {
+CONFORMANCE_CASE(messages_with_a_wrong_check_are_discarded, "mi.message.mic.wrong", roles::endpoint, sends_malformed) {
   const std::uint16_t cntlid = controllers_of(bench).front();
   constexpr auto kPause = static_cast<std::uint8_t>(mi::Primitive::pause);
   const Bytes requests[] = {mi_message(0), mi_message(0, 0, 0, {}, {.slot = 1}), primitive_message(kPause),
@@ -171,8 +166,7 @@ CONFORMANCE_CASE(messages_with_a_wrong_check_are_discarded, "mi.message.mic.wron
   serves(bench, check, "a good request afterwards in slot 1", 1);
 }
 
-CONFORMANCE_CASE(messages_without_the_integrity_bit_are_discarded, "mi.message.ic.clear", roles::endpoint,
-                 sends_malformed) {
+CONFORMANCE_CASE(messages_without_the_integrity_bit_are_discarded, "mi.message.ic.clear", roles::endpoint, sends_malformed) {
   for (const Asked& asked : of_every_kind(bench, 0)) {
     for (const bool checked : {true, false}) {
       Bytes message = asked.body;
@@ -197,22 +191,19 @@ CONFORMANCE_CASE(answers_to_nothing_are_discarded, "mi.message.ror.set", roles::
   }
 }
 
-CONFORMANCE_CASE(reserved_kinds_of_messages_are_not_executed, "mi.message.nmimt.reserved", roles::endpoint,
-                 sends_malformed) {
+CONFORMANCE_CASE(reserved_kinds_of_messages_are_not_executed, "mi.message.nmimt.reserved", roles::endpoint, sends_malformed) {
   for (unsigned kind = 3; kind < 16; ++kind) {
     if (kind == static_cast<unsigned>(mi::MessageKind::pcie_command)) continue;
     Bytes message = mi_message(0);
     message[1] = static_cast<std::uint8_t>(kind << 3);
     const MiAnswer answer = bench.request(message, {.within = bench.answer_within() * 2});
     check.that(!answer.answered() || answer.status() == mi::Status::invalid_opcode,
-               "NMIMT " + std::to_string(kind) + " is discarded, or refused as an invalid opcode",
-               answer.describe());
+               "NMIMT " + std::to_string(kind) + " is discarded, or refused as an invalid opcode", answer.describe());
   }
   serves(bench, check, "a good request afterwards");
 }
 
-CONFORMANCE_CASE(messages_above_the_maximum_are_not_executed, "mi.message.size", roles::endpoint,
-                 sends_malformed) {
+CONFORMANCE_CASE(messages_above_the_maximum_are_not_executed, "mi.message.size", roles::endpoint, sends_malformed) {
   for (const std::size_t size : {mi::kMessageMax + 4, mi::kMessageMax + 2048}) {
     for (const unsigned slot : {0u, 1u}) {
       Bytes message = mi_message(0, 0, 0, {}, {.slot = slot});
@@ -231,17 +222,15 @@ CONFORMANCE_CASE(the_longest_answer_is_whole, "mi.message.length", roles::endpoi
   check.equal("bytes of an answer with 4096 bytes of data, with its check", answer.message->body.size(),
               mi::AdminResponse::size + nvme::kIdentifySize + mi::kMicSize);
   if (!answer.message->packets.empty()) {
-    check.that(answer.message->packets.front().packet.payload.size() >= mi::kHeaderSize,
-               "the first packet holds the message header", answer.message->packets.front().describe());
+    check.that(answer.message->packets.front().packet.payload.size() >= mi::kHeaderSize, "the first packet holds the message header",
+               answer.message->packets.front().describe());
   }
 }
 
 CONFORMANCE_CASE(commands_may_follow_their_answers_at_once, "mi.message.gap", roles::endpoint) {
   for (unsigned i = 0; i < 32; ++i) {
-    const MiAnswer answer =
-        bench.command(mi::Opcode::read_data_structure, 0, 0, {}, {.slot = i % 2, .within = Duration::s(1)});
-    if (!success(check, answer, "command " + std::to_string(i) + " right behind the answer before it"))
-      return;
+    const MiAnswer answer = bench.command(mi::Opcode::read_data_structure, 0, 0, {}, {.slot = i % 2, .within = Duration::s(1)});
+    if (!success(check, answer, "command " + std::to_string(i) + " right behind the answer before it")) return;
   }
 }
 

@@ -34,8 +34,7 @@ std::vector<Slow> ask_slow_ones(EndpointBench& bench, Check& check) {
     all.push_back({"a slow Identify" + where, terms, bench.request(long_request(cntlid, terms), terms)});
   }
   for (const Slow& one : all) {
-    check.require(one.answer.answered() && one.answer.ok(), one.what + " is answered in the end",
-                  one.answer.describe());
+    check.require(one.answer.answered() && one.answer.ok(), one.what + " is answered in the end", one.answer.describe());
   }
   return all;
 }
@@ -52,28 +51,25 @@ CONFORMANCE_CASE(slow_commands_ask_for_time_in_time, "mi.mpr.limit", roles::endp
   for (const Slow& one : ask_slow_ones(bench, check)) {
     require_more(check, one);
     check.that(one.answer.took() <= bench.answer_within() + kCrossing,
-               one.what + " is answered for the first time within " + to_string(bench.answer_within()),
-               to_string(one.answer.took()));
+               one.what + " is answered for the first time within " + to_string(bench.answer_within()), to_string(one.answer.took()));
   }
 }
 
 CONFORMANCE_CASE(a_command_asks_for_time_once, "mi.mpr.once", roles::endpoint, needs(revision_1_2),
                  arranged("commands that take 850 ms", &slow_commands)) {
   for (const Slow& one : ask_slow_ones(bench, check)) {
-    check.equal("More Processing Required before the answer to " + one.what, one.answer.more.size(),
-                std::size_t{1});
+    check.equal("More Processing Required before the answer to " + one.what, one.answer.more.size(), std::size_t{1});
   }
 }
 
-CONFORMANCE_CASE(the_time_that_a_command_asks_for_is_enough, "mi.mpr.time", roles::endpoint,
-                 needs(revision_1_2), arranged("commands that take 850 ms", &slow_commands)) {
+CONFORMANCE_CASE(the_time_that_a_command_asks_for_is_enough, "mi.mpr.time", roles::endpoint, needs(revision_1_2),
+                 arranged("commands that take 850 ms", &slow_commands)) {
   for (const Slow& one : ask_slow_ones(bench, check)) {
     require_more(check, one);
     const Bytes& more = one.answer.more.front().body;
     const Duration asked = Duration::ms(100) * View<mi::MoreProcessing>{more}.get(mi::response::mprt);
     const Duration taken = one.answer.message->first - one.answer.more.front().last;
-    check.that(taken <= asked + kCrossing,
-               one.what + " is answered within the time of its MPRT, " + to_string(asked), to_string(taken));
+    check.that(taken <= asked + kCrossing, one.what + " is answered within the time of its MPRT, " + to_string(asked), to_string(taken));
   }
 }
 
@@ -83,11 +79,9 @@ CONFORMANCE_CASE(a_long_command_asks_for_all_its_time, "mi.mpr.time", roles::end
   const Slow slow{"VPD Read", {}, answer};
   check.require(answer.answered() && answer.ok(), "VPD Read is answered in the end", answer.describe());
   require_more(check, slow);
-  const Duration asked =
-      Duration::ms(100) * View<mi::MoreProcessing>{answer.more.front().body}.get(mi::response::mprt);
+  const Duration asked = Duration::ms(100) * View<mi::MoreProcessing>{answer.more.front().body}.get(mi::response::mprt);
   const Duration taken = answer.message->first - answer.more.front().last;
-  check.that(taken <= asked + kCrossing, "VPD Read is answered within the time of its MPRT, " + to_string(asked),
-             to_string(taken));
+  check.that(taken <= asked + kCrossing, "VPD Read is answered within the time of its MPRT, " + to_string(asked), to_string(taken));
 }
 
 CONFORMANCE_CASE(asking_for_time_is_eight_bytes, "mi.mpr.form", roles::endpoint, needs(revision_1_2),
@@ -95,8 +89,7 @@ CONFORMANCE_CASE(asking_for_time_is_eight_bytes, "mi.mpr.form", roles::endpoint,
   for (const Slow& one : ask_slow_ones(bench, check)) {
     require_more(check, one);
     for (const SeenMessage& more : one.answer.more) {
-      check.equal("bytes of it, with its check, for " + one.what, more.body.size(),
-                  mi::kResponseMin + mi::kMicSize);
+      check.equal("bytes of it, with its check, for " + one.what, more.body.size(), mi::kResponseMin + mi::kMicSize);
       if (more.body.size() > 5) check.equal("byte 5 of it for " + one.what, more.body[5], 0);
       // Tag and owner are how it was found to belong to the command.
       const View<mi::MessageHeader> head{more.body}, last{one.answer.body};
@@ -118,11 +111,9 @@ CONFORMANCE_CASE(commands_are_answered_in_time, "mi.command.time", roles::endpoi
                             admin_message(cntlid, identify_controller_sqe(), 0, 16)};
   for (const Bytes& request : requests) {
     const MiAnswer answer = bench.request(request);
-    check.require(answer.answered() || !answer.more.empty(), mi::describe(request) + " is answered",
-                  answer.describe());
+    check.require(answer.answered() || !answer.more.empty(), mi::describe(request) + " is answered", answer.describe());
     check.that(answer.took() <= bench.answer_within() + kCrossing,
-               mi::describe(request) + " is answered, if only by More Processing Required, within " +
-                   to_string(bench.answer_within()),
+               mi::describe(request) + " is answered, if only by More Processing Required, within " + to_string(bench.answer_within()),
                to_string(answer.took()));
   }
 }

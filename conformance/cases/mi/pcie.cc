@@ -15,8 +15,7 @@ constexpr std::uint8_t kInterruptLine = 0x3C;
 
 template <PcieOpcode Command>
 std::optional<std::string> offers_pcie(const Declared& declared) {
-  if (declared.endpoint.supports({MessageKind::pcie_command, static_cast<std::uint8_t>(Command)}))
-    return std::nullopt;
+  if (declared.endpoint.supports({MessageKind::pcie_command, static_cast<std::uint8_t>(Command)})) return std::nullopt;
   return "the product does not offer " + std::string(mi::name_of(Command));
 }
 bool listed(const EndpointBench& bench, PcieOpcode command) {
@@ -33,8 +32,7 @@ const MiAnswer& reached(Check& check, const MiAnswer& answer, std::string_view w
 }
 
 /// Bytes of the configuration space; INCONCLUSIVE without them.
-Bytes configuration_at(EndpointBench& bench, Check& check, std::uint16_t cntlid, std::uint16_t offset,
-                       std::uint16_t length) {
+Bytes configuration_at(EndpointBench& bench, Check& check, std::uint16_t cntlid, std::uint16_t offset, std::uint16_t length) {
   const MiAnswer answer = bench.pcie(cntlid, PcieOpcode::configuration_read, offset, length);
   precondition(check, answer, "PCIe Configuration Read");
   check.precondition(answer.data().size() >= length, "PCIe Configuration Read returns what was asked for");
@@ -65,8 +63,7 @@ std::size_t padded(std::size_t bytes) { return (bytes + 3) / 4 * 4; }
 /// Success with as many bytes as were asked for, in whole dwords; they are `expected`.
 bool read_is(Check& check, const MiAnswer& answer, ByteView expected, const std::string& what) {
   if (!success_with(check, reached(check, answer, what), padded(expected.size()), what)) return false;
-  check.that(answer.body[5] == 0 && answer.body[6] == 0 && answer.body[7] == 0,
-             "reserved bytes are zero behind the status");
+  check.that(answer.body[5] == 0 && answer.body[6] == 0 && answer.body[7] == 0, "reserved bytes are zero behind the status");
   return check.bytes(what, answer.data().first(expected.size()), expected);
 }
 
@@ -82,13 +79,11 @@ CONFORMANCE_CASE(pcie_commands_are_listed, "mi.pcie.support.listed", roles::endp
     const auto opcode = static_cast<PcieOpcode>(code);
     any = any || listed(bench, opcode);
     const bool writes = (code & 1) != 0;
-    const MiAnswer answer = bench.pcie(writes ? nobody : cntlid, opcode, 0, 4, code >= 4 ? 2 : 0,
-                                       writes ? ByteView{Bytes(4)} : ByteView{});
+    const MiAnswer answer = bench.pcie(writes ? nobody : cntlid, opcode, 0, 4, code >= 4 ? 2 : 0, writes ? ByteView{Bytes(4)} : ByteView{});
     if (!listed(bench, opcode)) {
       refused(check, answer, mi::Status::invalid_opcode, mi::name_of(opcode));
     } else if (answer.answered()) {
-      check.that(answer.status() != mi::Status::invalid_opcode,
-                 std::string(mi::name_of(opcode)) + " is known", answer.describe());
+      check.that(answer.status() != mi::Status::invalid_opcode, std::string(mi::name_of(opcode)) + " is known", answer.describe());
     } else {
       check.fails(mi::name_of(opcode), {"an answer"}, answer.describe());
     }
@@ -100,12 +95,10 @@ CONFORMANCE_CASE(pcie_commands_are_listed, "mi.pcie.support.listed", roles::endp
   }
 }
 
-CONFORMANCE_CASE(configuration_space_names_the_device, "mi.pcie.configuration.identity", roles::endpoint,
-                 needs(pcie_commands)) {
+CONFORMANCE_CASE(configuration_space_names_the_device, "mi.pcie.configuration.identity", roles::endpoint, needs(pcie_commands)) {
   for (const std::uint16_t cntlid : bench.declared().controllers) {
     const MiAnswer info =
-        bench.command(Opcode::read_data_structure,
-                      cntlid | static_cast<std::uint32_t>(mi::DataType::controller_information) << 24);
+        bench.command(Opcode::read_data_structure, cntlid | static_cast<std::uint32_t>(mi::DataType::controller_information) << 24);
     precondition(check, info, "Controller Information");
     check.precondition(info.data().size() >= mi::ControllerInfo::size, "Controller Information has 32 bytes");
     const View<mi::ControllerInfo> facts{info.data()};
@@ -114,14 +107,12 @@ CONFORMANCE_CASE(configuration_space_names_the_device, "mi.pcie.configuration.id
     check.equal("device", load_le<std::uint16_t>(&head[2]), facts.get(mi::controller_info::did));
     check.equal("programming interface", head[9], 0x02);
     check.equal("class", load_le<std::uint16_t>(&head[10]), 0x0108);
-    check.equal("subsystem vendor", load_le<std::uint16_t>(&head[0x2C]),
-                facts.get(mi::controller_info::ssvid));
+    check.equal("subsystem vendor", load_le<std::uint16_t>(&head[0x2C]), facts.get(mi::controller_info::ssvid));
     check.equal("subsystem", load_le<std::uint16_t>(&head[0x2E]), facts.get(mi::controller_info::ssid));
   }
 }
 
-CONFORMANCE_CASE(configuration_space_is_read_in_any_pieces, "mi.pcie.configuration.pieces", roles::endpoint,
-                 needs(pcie_commands)) {
+CONFORMANCE_CASE(configuration_space_is_read_in_any_pieces, "mi.pcie.configuration.pieces", roles::endpoint, needs(pcie_commands)) {
   const std::uint16_t cntlid = a_controller(bench, check);
   const Bytes head = configuration_at(bench, check, cntlid, 0, 64);
   const auto read = [&](std::uint16_t offset, std::uint16_t length) {
@@ -131,8 +122,7 @@ CONFORMANCE_CASE(configuration_space_is_read_in_any_pieces, "mi.pcie.configurati
     for (std::uint16_t offset = 0; offset < 8; ++offset) {
       const auto at = static_cast<std::uint16_t>(8 * length - 8 + offset);
       if (std::size_t{at} + length > head.size()) continue;
-      read_is(check, read(at, length), ByteView{head}.subspan(at, length),
-              fmt::format("{} bytes from {}", length, at));
+      read_is(check, read(at, length), ByteView{head}.subspan(at, length), fmt::format("{} bytes from {}", length, at));
     }
   }
   for (const auto& [offset, length] : {std::pair{0, 4096}, {4095, 1}, {4092, 4}, {1, 4095}, {256, 1024}}) {
@@ -147,8 +137,7 @@ CONFORMANCE_CASE(configuration_space_is_read_in_any_pieces, "mi.pcie.configurati
 CONFORMANCE_CASE(pcie_data_is_padded_with_zeroes, "mi.pcie.padding", roles::endpoint, needs(pcie_commands)) {
   const std::uint16_t cntlid = a_controller(bench, check);
   for (const std::uint16_t offset : {std::uint16_t{0}, std::uint16_t{1}, std::uint16_t{8}}) {
-    for (const std::uint16_t length :
-         {std::uint16_t{1}, std::uint16_t{2}, std::uint16_t{3}, std::uint16_t{5}, std::uint16_t{7}}) {
+    for (const std::uint16_t length : {std::uint16_t{1}, std::uint16_t{2}, std::uint16_t{3}, std::uint16_t{5}, std::uint16_t{7}}) {
       const std::string what = fmt::format("{} bytes from {}", length, offset);
       const MiAnswer answer = bench.pcie(cntlid, PcieOpcode::configuration_read, offset, length);
       if (!success_with(check, reached(check, answer, what), padded(length), what)) continue;
@@ -157,8 +146,7 @@ CONFORMANCE_CASE(pcie_data_is_padded_with_zeroes, "mi.pcie.padding", roles::endp
   }
 }
 
-CONFORMANCE_CASE(configuration_space_ends_at_4_kib, "mi.pcie.configuration.range", roles::endpoint,
-                 needs(pcie_commands)) {
+CONFORMANCE_CASE(configuration_space_ends_at_4_kib, "mi.pcie.configuration.range", roles::endpoint, needs(pcie_commands)) {
   const std::uint16_t cntlid = a_controller(bench, check);
   for (const auto& [offset, length] : {std::pair{4095, 2}, {4093, 4}, {4092, 8}, {1, 4096}, {2048, 2052}}) {
     const auto at = static_cast<std::uint64_t>(offset);
@@ -177,23 +165,19 @@ CONFORMANCE_CASE(configuration_space_can_be_written, "mi.pcie.configuration.writ
                  needs(offers_pcie<PcieOpcode::configuration_write>)) {
   const std::uint16_t cntlid = a_controller(bench, check);
   const Bytes before = configuration_at(bench, check, cntlid, 0, 64);
-  const auto write = [&](std::uint16_t offset, std::uint8_t first, std::uint8_t second,
-                         std::uint16_t length) {
+  const auto write = [&](std::uint16_t offset, std::uint8_t first, std::uint8_t second, std::uint16_t length) {
     const Bytes data = {first, second, 0, 0};
     return bench.pcie(cntlid, PcieOpcode::configuration_write, offset, length, 0, data);
   };
   Bytes expected = before;
-  for (const unsigned line :
-       {before[kInterruptLine] ^ 0xFFu, before[kInterruptLine] ^ 0x05u, before[kInterruptLine] + 0u}) {
+  for (const unsigned line : {before[kInterruptLine] ^ 0xFFu, before[kInterruptLine] ^ 0x05u, before[kInterruptLine] + 0u}) {
     expected[kInterruptLine] = static_cast<std::uint8_t>(line);
     constexpr std::string_view kWhat = "write of the interrupt line";
     const MiAnswer answer = write(kInterruptLine, expected[kInterruptLine], 0xEE, 1);
     success_with(check, reached(check, answer, kWhat), 0, kWhat);
-    check.bytes("configuration space after the write", configuration_at(bench, check, cntlid, 0, 64),
-                expected);
+    check.bytes("configuration space after the write", configuration_at(bench, check, cntlid, 0, 64), expected);
   }
-  const MiAnswer vendor =
-      write(0, static_cast<std::uint8_t>(before[0] ^ 0xFF), static_cast<std::uint8_t>(before[1] ^ 0xFF), 2);
+  const MiAnswer vendor = write(0, static_cast<std::uint8_t>(before[0] ^ 0xFF), static_cast<std::uint8_t>(before[1] ^ 0xFF), 2);
   success_with(check, reached(check, vendor, "write of the vendor"), 0, "write of the vendor");
   check.bytes("configuration space after all", configuration_at(bench, check, cntlid, 0, 64), before);
 }
@@ -210,14 +194,13 @@ CONFORMANCE_CASE(every_function_has_its_own_configuration, "mi.pcie.configuratio
       success_with(check, reached(check, answer, kWhat), 0, kWhat);
     }
     for (std::size_t i = 0; i < ids.size(); ++i) {
-      check.equal(fmt::format("interrupt line of controller {}", ids[i]),
-                  configuration_at(bench, check, ids[i], kInterruptLine, 1)[0], round + i);
+      check.equal(fmt::format("interrupt line of controller {}", ids[i]), configuration_at(bench, check, ids[i], kInterruptLine, 1)[0],
+                  round + i);
     }
   }
 }
 
-CONFORMANCE_CASE(pcie_commands_need_a_controller, "mi.pcie.controller", roles::endpoint,
-                 needs(pcie_commands)) {
+CONFORMANCE_CASE(pcie_commands_need_a_controller, "mi.pcie.controller", roles::endpoint, needs(pcie_commands)) {
   for (const std::uint16_t cntlid : unknown_controllers(bench)) {
     for (unsigned code = 0; code < 6; ++code) {
       const auto opcode = static_cast<PcieOpcode>(code);
@@ -230,8 +213,7 @@ CONFORMANCE_CASE(pcie_commands_need_a_controller, "mi.pcie.controller", roles::e
   configuration_at(bench, check, a_controller(bench, check), 0, 4);
 }
 
-CONFORMANCE_CASE(there_are_six_base_addresses, "mi.pcie.bar.reserved", roles::endpoint,
-                 needs(offers_pcie<PcieOpcode::memory_read>)) {
+CONFORMANCE_CASE(there_are_six_base_addresses, "mi.pcie.bar.reserved", roles::endpoint, needs(offers_pcie<PcieOpcode::memory_read>)) {
   const std::uint16_t cntlid = a_controller(bench, check);
   for (const std::uint8_t bar : {std::uint8_t{6}, std::uint8_t{7}}) {
     for (unsigned code = 2; code < 6; ++code) {
@@ -245,8 +227,7 @@ CONFORMANCE_CASE(there_are_six_base_addresses, "mi.pcie.bar.reserved", roles::en
   serves(bench, check, "a request after the refusals");
 }
 
-CONFORMANCE_CASE(base_addresses_are_memory_or_io, "mi.pcie.bar.kind", roles::endpoint,
-                 needs(offers_pcie<PcieOpcode::memory_read>)) {
+CONFORMANCE_CASE(base_addresses_are_memory_or_io, "mi.pcie.bar.kind", roles::endpoint, needs(offers_pcie<PcieOpcode::memory_read>)) {
   const std::uint16_t cntlid = a_controller(bench, check);
   const std::vector<BaseAddress> bars = base_addresses(bench, check, cntlid);
   check.precondition(!bars.empty(), "the function has a base address");
@@ -274,37 +255,29 @@ CONFORMANCE_CASE(registers_can_be_read_out_of_band, "mi.pcie.memory.registers", 
     check.that(load_le<std::uint16_t>(registers.data()) != 0, "the lower half of CAP says how long a queue may be");
     check.that((load_le<std::uint32_t>(&registers[4]) & 0x1FE0) != 0, "the upper half of CAP names a command set");
     for (const auto& [offset, length] : {std::pair{8, 4}, {4, 4}, {0, 8}, {4, 8}}) {
-      read_is(check,
-              bench.pcie(cntlid, PcieOpcode::memory_read, static_cast<std::uint64_t>(offset),
-                         static_cast<std::uint16_t>(length)),
+      read_is(check, bench.pcie(cntlid, PcieOpcode::memory_read, static_cast<std::uint64_t>(offset), static_cast<std::uint16_t>(length)),
               ByteView{registers}.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(length)),
               fmt::format("{} bytes from {}", length, offset));
     }
   }
 }
 
-CONFORMANCE_CASE(memory_far_away_is_refused, "mi.pcie.memory.range", roles::endpoint,
-                 needs(offers_pcie<PcieOpcode::memory_read>)) {
+CONFORMANCE_CASE(memory_far_away_is_refused, "mi.pcie.memory.range", roles::endpoint, needs(offers_pcie<PcieOpcode::memory_read>)) {
   const std::uint16_t cntlid = a_controller(bench, check);
-  for (const std::uint64_t offset :
-       {std::uint64_t{1} << 63, std::uint64_t{1} << 52, ~std::uint64_t{0}, ~std::uint64_t{3}}) {
+  for (const std::uint64_t offset : {std::uint64_t{1} << 63, std::uint64_t{1} << 52, ~std::uint64_t{0}, ~std::uint64_t{3}}) {
     const std::string what = fmt::format("read from {:#x}", offset);
     refused_at(check, reached(check, bench.pcie(cntlid, PcieOpcode::memory_read, offset, 4), what), 12, what);
   }
   serves(bench, check, "a request after the refusals");
 }
 
-CONFORMANCE_CASE(memory_ends_where_it_says, "mi.pcie.memory.edge", roles::endpoint,
-                 needs(offers_pcie<PcieOpcode::memory_read>),
-                 needs(offers_pcie<PcieOpcode::configuration_write>),
-                 arranged("base addresses that may be moved")) {
+CONFORMANCE_CASE(memory_ends_where_it_says, "mi.pcie.memory.edge", roles::endpoint, needs(offers_pcie<PcieOpcode::memory_read>),
+                 needs(offers_pcie<PcieOpcode::configuration_write>), arranged("base addresses that may be moved")) {
   const std::uint16_t cntlid = a_controller(bench, check);
   const Bytes before = configuration_at(bench, check, cntlid, kBar0, 4);
-  precondition(check, bench.pcie(cntlid, PcieOpcode::configuration_write, kBar0, 4, 0, Bytes(4, 0xFF)),
-               "sizing");
+  precondition(check, bench.pcie(cntlid, PcieOpcode::configuration_write, kBar0, 4, 0, Bytes(4, 0xFF)), "sizing");
   const auto mask = load_le<std::uint32_t>(configuration_at(bench, check, cntlid, kBar0, 4).data()) & ~0xFu;
-  precondition(check, bench.pcie(cntlid, PcieOpcode::configuration_write, kBar0, 4, 0, before),
-               "the old address");
+  precondition(check, bench.pcie(cntlid, PcieOpcode::configuration_write, kBar0, 4, 0, before), "the old address");
   check.precondition(mask != 0, "base address 0 can be sized");
   const std::uint64_t size = ~mask + 1u;
   const auto reads = [&](std::uint64_t offset, std::uint16_t length, std::string_view what) {
@@ -323,9 +296,8 @@ CONFORMANCE_CASE(memory_ends_where_it_says, "mi.pcie.memory.edge", roles::endpoi
   }
 }
 
-CONFORMANCE_CASE(io_space_can_be_written, "mi.pcie.io.access", roles::endpoint,
-                 needs(offers_pcie<PcieOpcode::io_read>), needs(offers_pcie<PcieOpcode::io_write>),
-                 arranged("an I/O space that only remembers")) {
+CONFORMANCE_CASE(io_space_can_be_written, "mi.pcie.io.access", roles::endpoint, needs(offers_pcie<PcieOpcode::io_read>),
+                 needs(offers_pcie<PcieOpcode::io_write>), arranged("an I/O space that only remembers")) {
   const std::uint16_t cntlid = a_controller(bench, check);
   std::optional<std::uint8_t> bar;
   for (const BaseAddress& one : base_addresses(bench, check, cntlid)) {
@@ -343,13 +315,11 @@ CONFORMANCE_CASE(io_space_can_be_written, "mi.pcie.io.access", roles::endpoint,
     success_with(check, bench.pcie(cntlid, PcieOpcode::io_write, at, size, *bar, data), 0, "I/O Write");
     read_is(check, bench.pcie(cntlid, PcieOpcode::io_read, 0, 16, *bar), expected,
             fmt::format("I/O space after {} bytes at {}", length, offset));
-    read_is(check, bench.pcie(cntlid, PcieOpcode::io_read, at, size, *bar),
-            ByteView{expected}.subspan(at, size), "what was written");
+    read_is(check, bench.pcie(cntlid, PcieOpcode::io_read, at, size, *bar), ByteView{expected}.subspan(at, size), "what was written");
   }
 }
 
-CONFORMANCE_CASE(pcie_writes_are_whole_dwords, "mi.pcie.write.data", roles::endpoint,
-                 needs(offers_pcie<PcieOpcode::configuration_write>)) {
+CONFORMANCE_CASE(pcie_writes_are_whole_dwords, "mi.pcie.write.data", roles::endpoint, needs(offers_pcie<PcieOpcode::configuration_write>)) {
   const std::uint16_t cntlid = a_controller(bench, check);
   const Bytes before = configuration_at(bench, check, cntlid, 0, 64);
   // What is there already, so that a product which takes it does no harm.
@@ -358,20 +328,19 @@ CONFORMANCE_CASE(pcie_writes_are_whole_dwords, "mi.pcie.write.data", roles::endp
     Bytes data(same.begin(), same.end());
     data.resize(static_cast<std::size_t>(given));
     const std::string what = fmt::format("{} bytes with {} bytes of data", length, given);
-    const MiAnswer answer = bench.pcie(cntlid, PcieOpcode::configuration_write, kInterruptLine,
-                                       static_cast<std::uint16_t>(length), 0, data);
+    const MiAnswer answer =
+        bench.pcie(cntlid, PcieOpcode::configuration_write, kInterruptLine, static_cast<std::uint16_t>(length), 0, data);
     refused(check, reached(check, answer, what), mi::Status::invalid_data_size, what);
   }
   check.bytes("configuration space afterwards", configuration_at(bench, check, cntlid, 0, 64), before);
 }
 
-CONFORMANCE_CASE(pcie_commands_have_three_dwords, "mi.pcie.request.size", roles::endpoint,
-                 needs(pcie_commands)) {
+CONFORMANCE_CASE(pcie_commands_have_three_dwords, "mi.pcie.request.size", roles::endpoint, needs(pcie_commands)) {
   const std::uint16_t cntlid = a_controller(bench, check);
   const Bytes whole = pcie_message(cntlid, static_cast<std::uint8_t>(PcieOpcode::configuration_read), 0, 4);
   for (const std::size_t size : {8u, 12u, 16u}) {
-    refused(check, bench.request(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size))),
-            mi::Status::invalid_command_size, fmt::format("a PCIe command of {} bytes", size));
+    refused(check, bench.request(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size))), mi::Status::invalid_command_size,
+            fmt::format("a PCIe command of {} bytes", size));
   }
   for (const std::size_t bytes : {4u, 16u}) {
     size_refused(check, bench.pcie(cntlid, PcieOpcode::configuration_read, 0, 4, 0, Bytes(bytes)),
@@ -380,25 +349,22 @@ CONFORMANCE_CASE(pcie_commands_have_three_dwords, "mi.pcie.request.size", roles:
   configuration_at(bench, check, cntlid, 0, 4);
 }
 
-CONFORMANCE_CASE(locked_functions_still_tell_their_addresses, "mi.pcie.locked", roles::endpoint,
-                 needs(pcie_commands), needs(offers_pcie<PcieOpcode::memory_read>),
-                 arranged("a function that is locked down")) {
+CONFORMANCE_CASE(locked_functions_still_tell_their_addresses, "mi.pcie.locked", roles::endpoint, needs(pcie_commands),
+                 needs(offers_pcie<PcieOpcode::memory_read>), arranged("a function that is locked down")) {
   const std::uint16_t cntlid = a_controller(bench, check);
   const Bytes bars = configuration_at(bench, check, cntlid, kBar0, 24);
   bench.drive().device().function(cntlid)->set_locked(true);
   const MiAnswer told = bench.pcie(cntlid, PcieOpcode::configuration_read, kBar0, 24);
   if (success_with(check, told, padded(bars.size()), "base addresses")) read_is(check, told, bars, "base addresses");
-  refused(check, bench.pcie(cntlid, PcieOpcode::configuration_write, kInterruptLine, 1, 0, Bytes(4)),
-          mi::Status::access_denied, "PCIe Configuration Write");
-  refused(check, bench.pcie(cntlid, PcieOpcode::memory_read, 0, 4), mi::Status::access_denied,
-          "PCIe Memory Read");
+  refused(check, bench.pcie(cntlid, PcieOpcode::configuration_write, kInterruptLine, 1, 0, Bytes(4)), mi::Status::access_denied,
+          "PCIe Configuration Write");
+  refused(check, bench.pcie(cntlid, PcieOpcode::memory_read, 0, 4), mi::Status::access_denied, "PCIe Memory Read");
   bench.drive().device().function(cntlid)->set_locked(false);
   success_with(check, bench.pcie(cntlid, PcieOpcode::memory_read, 0, 4), 4, "PCIe Memory Read, unlocked");
 }
 
-CONFORMANCE_CASE(functions_in_reset_are_served_or_inaccessible, "mi.pcie.inaccessible", roles::endpoint,
-                 needs(pcie_commands), needs(offers_pcie<PcieOpcode::memory_read>),
-                 arranged("a function that is held in reset")) {
+CONFORMANCE_CASE(functions_in_reset_are_served_or_inaccessible, "mi.pcie.inaccessible", roles::endpoint, needs(pcie_commands),
+                 needs(offers_pcie<PcieOpcode::memory_read>), arranged("a function that is held in reset")) {
   const auto& controllers = bench.declared().controllers;
   check.precondition(controllers.size() >= 2, "there are two controllers");
   bench.drive().device().function(controllers[0])->set_accessible(false);

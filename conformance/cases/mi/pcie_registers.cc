@@ -96,8 +96,8 @@ CONFORMANCE_CASE(port_information_is_that_of_the_link, "mi.read-ds.port.link", r
     const std::string of = " of controller " + words(cntlid);
     check.equal("port number, in Port Information and the link" + of, info.get(mi::port_info::pn), static_cast<std::uint8_t>(link >> 24));
     check.equal("widest link, in Port Information and the link" + of, unsigned{info.get(mi::port_info::mlw)}, link >> 4 & 0x3Fu);
-    check.equal("fastest link" + of + " is the fastest supported speed",
-                unsigned{info.get(mi::port_info::slsv)} >> ((link & 0x0F) - 1), 1u);
+    check.equal("fastest link" + of + " is the fastest supported speed", unsigned{info.get(mi::port_info::slsv)} >> ((link & 0x0F) - 1),
+                1u);
     if (info.get(mi::port_info::nlw) == 0) continue;  // the link is down
     check.equal("speed of the link" + of, unsigned{info.get(mi::port_info::cls)}, now & 0x0Fu);
     check.equal("width of the link" + of, unsigned{info.get(mi::port_info::nlw)}, now >> 4 & 0x3Fu);

@@ -14,9 +14,7 @@ MiAnswer primitive_of(EndpointBench& bench, std::uint8_t opcode, std::uint8_t ta
   return bench.request(primitive_message(opcode, slot, 0, tag), {.tag = kPrimitiveTag});
 }
 
-mi::SlotState state_of(EndpointBench& bench, unsigned slot) {
-  return bench.state(slot).get(mi::slot_status::ssta);
-}
+mi::SlotState state_of(EndpointBench& bench, unsigned slot) { return bench.state(slot).get(mi::slot_status::ssta); }
 bool paused(EndpointBench& bench, unsigned slot = 0) { return bench.state(slot).get(mi::slot_status::pflg); }
 
 /// Identify Controller under way in a slot, and paused.
@@ -26,9 +24,7 @@ struct Held {
   MiAnswer pause;
 };
 Held hold_answer(EndpointBench& bench, Check& check, unsigned slot = 0) {
-  Held held{.terms = {.slot = slot, .tag = static_cast<std::uint8_t>(1 + slot)},
-            .cntlid = controllers_of(bench).front(),
-            .pause = {}};
+  Held held{.terms = {.slot = slot, .tag = static_cast<std::uint8_t>(1 + slot)}, .cntlid = controllers_of(bench).front(), .pause = {}};
   const Begun begun = begin_answer(bench, long_request(held.cntlid, held.terms), held.terms);
   held.pause = primitive_amidst(bench, check, Primitive::pause, begun);
   return held;
@@ -72,8 +68,7 @@ CONFORMANCE_CASE(answers_of_primitives_are_eight_bytes, "mi.primitive.form", rol
     const std::string name(name_of(what));
     const MiAnswer answer = bench.primitive(what);
     success(check, answer, name);
-    check.equal("bytes of the answer to " + name + ", without the check", answer.body.size(),
-                mi::kResponseMin);
+    check.equal("bytes of the answer to " + name + ", without the check", answer.body.size(), mi::kResponseMin);
     check.equal("reserved bits in the answer to " + name, answer.cpsr() & reserved, 0u);
   }
 }
@@ -84,8 +79,7 @@ CONFORMANCE_CASE(primitives_are_answered_in_time, "mi.primitive.time", roles::en
     const MiAnswer answer = bench.primitive(Primitive::get_state, 1);
     if (!success(check, answer, "Get State " + std::string(when))) return;
     check.that(answer.took() <= bench.answer_within() + kCrossing,
-               "Get State " + std::string(when) + " is answered within " + to_string(bench.answer_within()),
-               to_string(answer.took()));
+               "Get State " + std::string(when) + " is answered within " + to_string(bench.answer_within()), to_string(answer.took()));
   };
   judge("at rest");
   const MiTerms terms{.tag = 1};
@@ -112,8 +106,7 @@ CONFORMANCE_CASE(pause_holds_both_slots, "mi.pause.both", roles::endpoint, needs
   const Begun begun = begin_answer(bench, long_request(cntlid, zero), zero);
   success(check, primitive_amidst(bench, check, Primitive::pause, begun), "Pause");
   if (ended(bench, other)) check.inconclusive("the answer of slot 1 was whole before Pause was answered");
-  stopped(bench, check, {zero.tag, one.tag},
-          "no packet of either answer after Pause, but what was on its way");
+  stopped(bench, check, {zero.tag, one.tag}, "no packet of either answer after Pause, but what was on its way");
   success(check, bench.primitive(Primitive::resume), "Resume");
   success(check, bench.answer(zero), "Identify in slot 0 after Resume");
   success(check, bench.answer(one), "Identify in slot 1 after Resume");
@@ -134,50 +127,42 @@ CONFORMANCE_CASE(get_state_tells_of_a_pause, "mi.pause.flag", roles::endpoint, n
     precondition(check, held.pause, "Pause");
     const MiAnswer during = bench.primitive(Primitive::get_state, slot);
     success(check, during, "Get State while paused");
-    check.equal("PFLG while paused",
-                record_from_integer<mi::SlotStatus>(during.cpsr()).get(mi::slot_status::pflg), true);
+    check.equal("PFLG while paused", record_from_integer<mi::SlotStatus>(during.cpsr()).get(mi::slot_status::pflg), true);
     precondition(check, bench.primitive(Primitive::resume), "Resume");
     const MiAnswer after = bench.primitive(Primitive::get_state, slot);
     success(check, after, "Get State after Resume");
-    check.equal("PFLG after Resume",
-                record_from_integer<mi::SlotStatus>(after.cpsr()).get(mi::slot_status::pflg), false);
+    check.equal("PFLG after Resume", record_from_integer<mi::SlotStatus>(after.cpsr()).get(mi::slot_status::pflg), false);
     success(check, bench.answer(held.terms), "Identify");
   }
 }
 
-CONFORMANCE_CASE(primitives_are_answered_while_paused, "mi.pause.primitives", roles::endpoint,
-                 needs(packets)) {
+CONFORMANCE_CASE(primitives_are_answered_while_paused, "mi.pause.primitives", roles::endpoint, needs(packets)) {
   const Held held = hold_answer(bench, check);
   precondition(check, held.pause, "Pause");
-  for (const unsigned slot : {0u, 1u})
-    success(check, bench.primitive(Primitive::get_state, slot), "Get State while paused");
-  status_is(check, primitive_of(bench, 0x42), mi::Status::invalid_opcode,
-            "a reserved primitive while paused");
+  for (const unsigned slot : {0u, 1u}) success(check, bench.primitive(Primitive::get_state, slot), "Get State while paused");
+  status_is(check, primitive_of(bench, 0x42), mi::Status::invalid_opcode, "a reserved primitive while paused");
   success(check, bench.primitive(Primitive::resume), "Resume");
   success(check, bench.answer(held.terms), "the answer after Resume");
 }
 
-CONFORMANCE_CASE(nothing_asks_for_time_while_paused, "mi.pause.more-processing", roles::endpoint,
-                 needs(revision_1_2), arranged("a VPD Read that takes 700 ms", &slow_vpd<700>)) {
+CONFORMANCE_CASE(nothing_asks_for_time_while_paused, "mi.pause.more-processing", roles::endpoint, needs(revision_1_2),
+                 arranged("a VPD Read that takes 700 ms", &slow_vpd<700>)) {
   for (const unsigned slot : {0u, 1u}) {
     const MiTerms terms{.slot = slot, .tag = 1};
     bench.say(vpd_request(terms), terms);
     bench.world().run_for(Duration::ms(20));
     precondition(check, bench.primitive(Primitive::pause), "Pause");
-    check.that(bench.silent(Duration::s(2)), "nothing, More Processing Required included, comes while paused",
-               "something came");
+    check.that(bench.silent(Duration::s(2)), "nothing, More Processing Required included, comes while paused", "something came");
     success(check, bench.primitive(Primitive::resume), "Resume");
     const MiAnswer answer = bench.answer(terms);
     success(check, answer, "VPD Read after Resume");
-    check.equal("More Processing Required for what was done when Resume came", answer.more.size(),
-                std::size_t{0});
+    check.equal("More Processing Required for what was done when Resume came", answer.more.size(), std::size_t{0});
   }
 }
 
 CONFORMANCE_CASE(pause_and_resume_take_no_slot, "mi.pause.csi", roles::endpoint, needs(revision_2_0)) {
   for (const Primitive what : {Primitive::pause, Primitive::resume}) {
-    status_is(check, bench.primitive(what, 1), mi::Status::invalid_parameter,
-              std::string(name_of(what)) + " with CSI 1");
+    status_is(check, bench.primitive(what, 1), mi::Status::invalid_parameter, std::string(name_of(what)) + " with CSI 1");
     check.equal("PFLG afterwards", paused(bench), false);
   }
   serves(bench, check, "a command afterwards");
@@ -202,8 +187,7 @@ CONFORMANCE_CASE(resume_goes_on_with_the_next_packet, "mi.resume.next", roles::e
 }
 
 CONFORMANCE_CASE(resume_without_a_pause_succeeds, "mi.resume.idle", roles::endpoint) {
-  for (int i = 0; i < 2; ++i)
-    success(check, bench.primitive(Primitive::resume), "Resume when nothing is paused");
+  for (int i = 0; i < 2; ++i) success(check, bench.primitive(Primitive::resume), "Resume when nothing is paused");
   serves(bench, check, "a command afterwards");
 }
 
@@ -213,15 +197,13 @@ CONFORMANCE_CASE(abort_of_an_idle_slot_has_nothing_to_do, "mi.abort.idle", roles
       if (used) serves(bench, check, "a command", slot);
       const MiAnswer answer = bench.primitive(Primitive::abort, slot);
       success(check, answer, "Abort of an idle slot");
-      check.equal("CPAS of an idle slot", answer.cpsr() & 3u,
-                  static_cast<unsigned>(mi::AbortResult::nothing));
+      check.equal("CPAS of an idle slot", answer.cpsr() & 3u, static_cast<unsigned>(mi::AbortResult::nothing));
     }
     serves(bench, check, "a command afterwards", slot);
   }
 }
 
-CONFORMANCE_CASE(abort_ends_a_command_that_comes_in, "mi.abort.receive", roles::endpoint, needs(packets),
-                 sends_malformed) {
+CONFORMANCE_CASE(abort_ends_a_command_that_comes_in, "mi.abort.receive", roles::endpoint, needs(packets), sends_malformed) {
   for (const unsigned slot : {0u, 1u}) {
     Bytes message = mi_message(0, 0, 0, {}, {.slot = slot});
     message.resize(200);
@@ -233,8 +215,7 @@ CONFORMANCE_CASE(abort_ends_a_command_that_comes_in, "mi.abort.receive", roles::
     bench.peer().send(parts[1]);
     const MiAnswer answer = bench.primitive(Primitive::abort, slot);
     success(check, answer, "Abort while a command comes in");
-    check.equal("CPAS while a command comes in", answer.cpsr() & 3u,
-                static_cast<unsigned>(mi::AbortResult::before));
+    check.equal("CPAS while a command comes in", answer.cpsr() & 3u, static_cast<unsigned>(mi::AbortResult::before));
     check.equal("state of the slot", state_of(bench, slot), SlotState::idle);
     for (std::size_t i = 2; i < parts.size(); ++i) bench.peer().send(parts[i]);
     silence(bench, check, "answer to a command that was aborted");

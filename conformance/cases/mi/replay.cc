@@ -15,8 +15,7 @@ struct Replayed {
 
 /// Replay, and the message that it brings about, if any.
 Replayed replay(EndpointBench& bench, unsigned slot, std::uint16_t offset, std::uint8_t tag = kReplayTag) {
-  Replayed made{.primitive = bench.primitive(Primitive::replay, slot, offset, 0x66, {.tag = tag}),
-                .message = {}};
+  Replayed made{.primitive = bench.primitive(Primitive::replay, slot, offset, 0x66, {.tag = tag}), .message = {}};
   made.message = bench.messages().next_message(Duration::s(1));
   return made;
 }
@@ -65,8 +64,7 @@ CONFORMANCE_CASE(replay_sends_the_last_answer_again, "mi.replay.whole", roles::e
       check.equal("its packets", again.message->packets.size(), first.packets.size());
     }
     bench.step("The answer of one packet");
-    const MiAnswer small =
-        bench.command(mi::Opcode::subsystem_health_poll, 0, 0, {}, {.slot = slot, .tag = 3});
+    const MiAnswer small = bench.command(mi::Opcode::subsystem_health_poll, 0, 0, {}, {.slot = slot, .tag = 3});
     precondition(check, small, "the subsystem's health");
     const Replayed again = replay(bench, slot, 0);
     if (promised(check, again, "Replay of an answer of one packet")) {
@@ -79,8 +77,7 @@ CONFORMANCE_CASE(replay_sends_the_last_answer_again, "mi.replay.whole", roles::e
 CONFORMANCE_CASE(an_error_is_an_answer_to_be_replayed, "mi.replay.error", roles::endpoint, needs(packets)) {
   for (const unsigned slot : {0u, 1u}) {
     five_packets(bench, check, slot);
-    const MiAnswer error =
-        bench.request(mi_message(0x5A, 0, 0, {}, {.slot = slot}), {.slot = slot, .tag = 3});
+    const MiAnswer error = bench.request(mi_message(0x5A, 0, 0, {}, {.slot = slot}), {.slot = slot, .tag = 3});
     check.precondition(error.answered(), "an answer to a reserved opcode");
     const Replayed again = replay(bench, slot, 0);
     if (promised(check, again, "Replay of an error")) {
@@ -89,8 +86,7 @@ CONFORMANCE_CASE(an_error_is_an_answer_to_be_replayed, "mi.replay.error", roles:
   }
 }
 
-CONFORMANCE_CASE(replay_begins_at_the_packet_that_is_asked_for, "mi.replay.offset", roles::endpoint,
-                 needs(packets)) {
+CONFORMANCE_CASE(replay_begins_at_the_packet_that_is_asked_for, "mi.replay.offset", roles::endpoint, needs(packets)) {
   for (const unsigned slot : {0u, 1u}) {
     const SeenMessage first = five_packets(bench, check, slot);
     for (std::size_t offset = 1; offset < first.packets.size(); ++offset) {
@@ -101,41 +97,34 @@ CONFORMANCE_CASE(replay_begins_at_the_packet_that_is_asked_for, "mi.replay.offse
       // What the message begins with is looked at elsewhere.
       const Bytes expected = from_packet(first, offset);
       const Bytes& body = again.message->body;
-      check.that(
-          body.size() >= expected.size() && std::equal(expected.rbegin(), expected.rend(), body.rbegin()),
-          what + " ends with what packets from that one on had",
-          words(body.size()) + " bytes: " + words(body));
+      check.that(body.size() >= expected.size() && std::equal(expected.rbegin(), expected.rend(), body.rbegin()),
+                 what + " ends with what packets from that one on had", words(body.size()) + " bytes: " + words(body));
     }
   }
 }
 
-CONFORMANCE_CASE(a_replay_begins_with_the_message_header, "mi.replay.header", roles::endpoint,
-                 needs(packets)) {
+CONFORMANCE_CASE(a_replay_begins_with_the_message_header, "mi.replay.header", roles::endpoint, needs(packets)) {
   for (const unsigned slot : {0u, 1u}) {
     const SeenMessage first = five_packets(bench, check, slot);
     for (std::size_t offset = 0; offset < first.packets.size(); ++offset) {
       const std::string what = "Replay from packet " + std::to_string(offset);
       const std::size_t heard = bench.peer().packets().size();
-      const MiAnswer primitive = bench.primitive(Primitive::replay, slot, static_cast<std::uint16_t>(offset),
-                                                 0x66, {.tag = kReplayTag});
+      const MiAnswer primitive = bench.primitive(Primitive::replay, slot, static_cast<std::uint16_t>(offset), 0x66, {.tag = kReplayTag});
       if (!success(check, primitive, what)) return;
       bench.world().run_for(Duration::ms(300));
       const auto& packets = bench.peer().packets();
       check.require(packets.size() > heard + 1, what + " brings packets", "none came");
       const MctpPacket& begin = packets[heard + 1].packet;
       check.equal("SOM of the first packet of " + what, begin.som, true);
-      check.require(begin.payload.size() >= mi::kHeaderSize, "the first packet holds a header",
-                    packets[heard + 1].describe());
-      check.bytes("message header at the beginning of " + what,
-                  ByteView{begin.payload}.first(mi::kHeaderSize),
+      check.require(begin.payload.size() >= mi::kHeaderSize, "the first packet holds a header", packets[heard + 1].describe());
+      check.bytes("message header at the beginning of " + what, ByteView{begin.payload}.first(mi::kHeaderSize),
                   ByteView{first.body}.first(mi::kHeaderSize));
       bench.peer().forget();
     }
   }
 }
 
-CONFORMANCE_CASE(replayed_packets_carry_the_tag_of_the_replay, "mi.replay.tag", roles::endpoint,
-                 needs(packets)) {
+CONFORMANCE_CASE(replayed_packets_carry_the_tag_of_the_replay, "mi.replay.tag", roles::endpoint, needs(packets)) {
   for (std::uint8_t tag = 0; tag < 8; ++tag) {
     five_packets(bench, check, tag % 2u, static_cast<std::uint8_t>((tag + 1) & 7));
     for (const std::uint16_t offset : {std::uint16_t{0}, std::uint16_t{2}}) {
@@ -146,15 +135,13 @@ CONFORMANCE_CASE(replayed_packets_carry_the_tag_of_the_replay, "mi.replay.tag", 
       check.require(packets.size() > heard + 1, "Replay brings packets", "none came");
       for (std::size_t i = heard; i < packets.size(); ++i) {
         check.that(packets[i].packet.tag == tag && !packets[i].packet.owner,
-                   "packets of Replay carry its tag " + words(tag) + ", and TO is clear",
-                   packets[i].describe());
+                   "packets of Replay carry its tag " + words(tag) + ", and TO is clear", packets[i].describe());
       }
     }
   }
 }
 
-CONFORMANCE_CASE(after_abort_there_is_nothing_to_replay, "mi.replay.nothing", roles::endpoint, needs(packets),
-                 sends_malformed) {
+CONFORMANCE_CASE(after_abort_there_is_nothing_to_replay, "mi.replay.nothing", roles::endpoint, needs(packets), sends_malformed) {
   for (const unsigned slot : {0u, 1u}) {
     five_packets(bench, check, slot);
     precondition(check, bench.primitive(Primitive::abort, slot), "Abort");
@@ -171,8 +158,7 @@ CONFORMANCE_CASE(after_abort_there_is_nothing_to_replay, "mi.replay.nothing", ro
   nothing_again(check, replay(bench, 0, 0), "Replay while a command comes in");
 }
 
-CONFORMANCE_CASE(a_command_that_lasts_replays_what_it_has_said, "mi.replay.process", roles::endpoint,
-                 needs(revision_1_2), needs(packets),
+CONFORMANCE_CASE(a_command_that_lasts_replays_what_it_has_said, "mi.replay.process", roles::endpoint, needs(revision_1_2), needs(packets),
                  arranged("a VPD Read that takes 600 ms", &slow_vpd<600>)) {
   for (const unsigned slot : {0u, 1u}) {
     const MiTerms terms{.slot = slot, .tag = 1};
@@ -189,25 +175,21 @@ CONFORMANCE_CASE(a_command_that_lasts_replays_what_it_has_said, "mi.replay.proce
     const auto again = bench.messages().next_message(Duration::ms(200));
     const bool asked = again.has_value() && again->tag == kReplayTag && again->body.size() > 4 &&
                        again->body[4] == static_cast<std::uint8_t>(mi::Status::more_processing);
-    check.that(asked, "More Processing Required comes again, with the tag of Replay",
-               again ? mi::describe(again->body) : "nothing came");
+    check.that(asked, "More Processing Required comes again, with the tag of Replay", again ? mi::describe(again->body) : "nothing came");
     success(check, bench.answer(terms), "VPD Read, with the tag of its request");
     serves(bench, check, "a command afterwards", slot);
   }
 }
 
-CONFORMANCE_CASE(replay_beyond_the_last_packet_is_refused, "mi.replay.range", roles::endpoint,
-                 needs(packets)) {
+CONFORMANCE_CASE(replay_beyond_the_last_packet_is_refused, "mi.replay.range", roles::endpoint, needs(packets)) {
   for (const unsigned slot : {0u, 1u}) {
     const SeenMessage first = five_packets(bench, check, slot);
     for (const std::size_t offset : {first.packets.size(), first.packets.size() + 1, std::size_t{0xFF}}) {
       const Replayed again = replay(bench, slot, static_cast<std::uint16_t>(offset));
-      status_is(check, again.primitive, mi::Status::invalid_parameter,
-                "Replay from packet " + words(offset) + " of five");
+      status_is(check, again.primitive, mi::Status::invalid_parameter, "Replay from packet " + words(offset) + " of five");
       check.that(!again.message.has_value(), "a Replay that is refused brings no answer", "a message came");
     }
-    promised(check, replay(bench, slot, static_cast<std::uint16_t>(first.packets.size() - 1)),
-             "Replay of the last packet");
+    promised(check, replay(bench, slot, static_cast<std::uint16_t>(first.packets.size() - 1)), "Replay of the last packet");
     serves(bench, check, "a command afterwards", slot);
   }
 }
@@ -227,8 +209,7 @@ CONFORMANCE_CASE(each_slot_replays_its_own_answer, "mi.replay.slot", roles::endp
   }
 }
 
-CONFORMANCE_CASE(replay_ends_a_pause, "mi.replay.pause", roles::endpoint, needs(revision_2_0),
-                 needs(packets)) {
+CONFORMANCE_CASE(replay_ends_a_pause, "mi.replay.pause", roles::endpoint, needs(revision_2_0), needs(packets)) {
   const std::uint16_t cntlid = controllers_of(bench).front();
   for (const unsigned slot : {0u, 1u}) {
     const MiTerms terms{.slot = slot, .tag = static_cast<std::uint8_t>(1 + slot)};
@@ -236,12 +217,10 @@ CONFORMANCE_CASE(replay_ends_a_pause, "mi.replay.pause", roles::endpoint, needs(
     precondition(check, primitive_amidst(bench, check, Primitive::pause, begun), "Pause");
     const Replayed again = replay(bench, slot, 0);
     if (!promised(check, again, "Replay of an answer that is paused")) return;
-    check.that(mi::mic_ok(again.message->body), "the answer that is sent again is whole",
-               words(again.message->body.size()) + " bytes");
+    check.that(mi::mic_ok(again.message->body), "the answer that is sent again is whole", words(again.message->body.size()) + " bytes");
     const MiAnswer state = bench.primitive(Primitive::get_state, slot);
     success(check, state, "Get State");
-    check.equal("PFLG after Replay",
-                record_from_integer<mi::SlotStatus>(state.cpsr()).get(mi::slot_status::pflg), false);
+    check.equal("PFLG after Replay", record_from_integer<mi::SlotStatus>(state.cpsr()).get(mi::slot_status::pflg), false);
     check.that(bench.silent(Duration::ms(300)), "the answer is sent again once", "something else came");
     bench.peer().forget();
   }

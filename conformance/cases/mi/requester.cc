@@ -37,8 +37,7 @@ constexpr Call kCalls[] = {
     {"Read NVMe-MI Data Structure", mi::MessageKind::mi_command, 0, [](mi::Requester& r) { r.read_port(kPlayedEid, 1); }},
     {"a poll in slot 1", mi::MessageKind::mi_command, 1,
      [](mi::Requester& r) { r.command(kPlayedEid, Opcode::subsystem_health_poll, 0, 0, {}, {.slot = 1}); }},
-    {"VPD Write of 100 bytes", mi::MessageKind::mi_command, 0,
-     [](mi::Requester& r) { r.write_vpd(kPlayedEid, 3, Bytes(100, 0xA7)); }},
+    {"VPD Write of 100 bytes", mi::MessageKind::mi_command, 0, [](mi::Requester& r) { r.write_vpd(kPlayedEid, 3, Bytes(100, 0xA7)); }},
     {"an Admin command", mi::MessageKind::admin_command, 0,
      [](mi::Requester& r) { r.admin(kPlayedEid, 2, identify_controller(), {.dlen = 64}); }},
     {"an Admin command with data in slot 1", mi::MessageKind::admin_command, 1,
@@ -49,8 +48,7 @@ constexpr Call kCalls[] = {
      }},
     {"a PCIe command", mi::MessageKind::pcie_command, 0,
      [](mi::Requester& r) { r.pcie(kPlayedEid, 1, mi::PcieOpcode::configuration_read, 0x10, 4); }},
-    {"Get State", mi::MessageKind::control_primitive, 1,
-     [](mi::Requester& r) { r.primitive(kPlayedEid, mi::Primitive::get_state, 1, 1); }},
+    {"Get State", mi::MessageKind::control_primitive, 1, [](mi::Requester& r) { r.primitive(kPlayedEid, mi::Primitive::get_state, 1, 1); }},
 };
 
 /// Sends each of kCalls and has every message looked at; each is answered, so that the slots get free.
@@ -100,22 +98,23 @@ CONFORMANCE_CASE(requests_are_those_of_other_requesters, "mi.requester.fields", 
   };
   using R = mi::Requester;
   const Known kKnown[] = {
-      {"the subsystem information", [](R& r) { r.read_subsystem(kPlayedEid); },
-       {0x84, 0x08, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xe2, 0x00, 0x06, 0x07}},
-      {"port information 1", [](R& r) { r.read_port(kPlayedEid, 1); },
-       {0x84, 0x08, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0x57, 0x04, 0x27, 0xd0}},
-      {"controller information 3", [](R& r) { r.read_controller(kPlayedEid, 3); },
-       {0x84, 0x08, 0, 0, 0, 0, 0, 0, 3, 0, 0, 3, 0, 0, 0, 0, 0x7f, 0x37, 0x71, 0x94}},
-      {"a health poll that clears", [](R& r) { r.poll_subsystem(kPlayedEid, true); },
-       {0x84, 0x08, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0xaa, 0xef, 0x81, 0xb4}},
+      {"the subsystem information", [](R& r) { r.read_subsystem(kPlayedEid); }, {0x84, 0x08, 0, 0, 0, 0, 0,    0,    0,    0,
+                                                                                 0,    0,    0, 0, 0, 0, 0xe2, 0x00, 0x06, 0x07}},
+      {"port information 1", [](R& r) { r.read_port(kPlayedEid, 1); }, {0x84, 0x08, 0, 0, 0, 0, 0,    0,    0,    0,
+                                                                        1,    1,    0, 0, 0, 0, 0x57, 0x04, 0x27, 0xd0}},
+      {"controller information 3", [](R& r) { r.read_controller(kPlayedEid, 3); }, {0x84, 0x08, 0, 0, 0, 0, 0,    0,    3,    0,
+                                                                                    0,    3,    0, 0, 0, 0, 0x7f, 0x37, 0x71, 0x94}},
+      {"a health poll that clears", [](R& r) { r.poll_subsystem(kPlayedEid, true); }, {0x84, 0x08, 0, 0, 1, 0,    0,    0,    0,    0,
+                                                                                       0,    0,    0, 0, 0, 0x80, 0xaa, 0xef, 0x81, 0xb4}},
       {"the transmission unit of port 0",
        [](R& r) { r.get_configuration(kPlayedEid, mi::ConfigurationId::transmission_unit); },
        {0x84, 0x08, 0, 0, 4, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0x4b, 0xd7, 0x85, 0x19}},
-      {"400 kHz on port 1", [](R& r) { r.set_frequency(kPlayedEid, 1, 2); },
-       {0x84, 0x08, 0, 0, 3, 0, 0, 0, 1, 2, 0, 1, 0, 0, 0, 0, 0xa9, 0x37, 0xbf, 0xf5}},
-      {"a unit of 250 on port 1", [](R& r) { r.set_unit(kPlayedEid, 1, 250); },
-       {0x84, 0x08, 0, 0, 3, 0, 0, 0, 3, 0, 0, 1, 0xfa, 0, 0, 0, 0x7e, 0xe7, 0xa5, 0x39}},
-      {"clearing the change of the temperature", [](R& r) { r.clear_health(kPlayedEid, 1u << 8); },
+      {"400 kHz on port 1", [](R& r) { r.set_frequency(kPlayedEid, 1, 2); }, {0x84, 0x08, 0, 0, 3, 0, 0,    0,    1,    2,
+                                                                              0,    1,    0, 0, 0, 0, 0xa9, 0x37, 0xbf, 0xf5}},
+      {"a unit of 250 on port 1", [](R& r) { r.set_unit(kPlayedEid, 1, 250); }, {0x84, 0x08, 0,    0, 3, 0, 0,    0,    3,    0,
+                                                                                 0,    1,    0xfa, 0, 0, 0, 0x7e, 0xe7, 0xa5, 0x39}},
+      {"clearing the change of the temperature",
+       [](R& r) { r.clear_health(kPlayedEid, 1u << 8); },
        {0x84, 0x08, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0, 0, 1, 0, 0, 0x82, 0x14, 0xad, 0x63}},
   };
   for (const Known& known : kKnown) {
@@ -190,8 +189,7 @@ CONFORMANCE_CASE(vpd_is_read_without_gap, "mi.requester.vpd-pieces", roles::mana
     const auto view = as<mi::VpdAccess>(request, check);
     const std::size_t offset = view.get(mi::vpd_access::dofst), bytes = view.get(mi::vpd_access::dlen);
     check.require(offset == next && bytes > 0 && next + bytes <= kLength, "a piece begins where the one before ended",
-                  "offset " + std::to_string(offset) + " and " + std::to_string(bytes) + " bytes, " +
-                      std::to_string(next) + " read");
+                  "offset " + std::to_string(offset) + " and " + std::to_string(bytes) + " bytes, " + std::to_string(next) + " read");
     bench.answer(request, bench.response_to(request, Status::success, ByteView(vpd).subspan(next, bytes)));
     next += bytes;
   }

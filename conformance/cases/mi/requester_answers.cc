@@ -60,8 +60,7 @@ CONFORMANCE_CASE(a_wrong_check_is_not_believed, "mi.requester.check.mic", roles:
   not_believed(bench, check, "no check", [](Bytes& message) { message.resize(message.size() - 4); });
 }
 
-CONFORMANCE_CASE(another_message_type_is_not_believed, "mi.requester.check.type", roles::management_requester,
-                 sends_malformed) {
+CONFORMANCE_CASE(another_message_type_is_not_believed, "mi.requester.check.type", roles::management_requester, sends_malformed) {
   not_believed_with_check(bench, check, "IC clear", [](Bytes& message) { message[0] = 0x04; });
   // Each of the types that differ in one bit, with the check that NVMe-MI has.
   for (unsigned bit = 0; bit < 7; ++bit) {
@@ -88,8 +87,7 @@ CONFORMANCE_CASE(an_answer_of_the_other_slot_is_not_believed, "mi.requester.chec
   not_believed_with_check(bench, check, "the other CSI", [](Bytes& message) { message[1] ^= 0x01; });
 }
 
-CONFORMANCE_CASE(an_answer_cut_short_is_not_believed, "mi.requester.check.size", roles::management_requester,
-                 sends_malformed) {
+CONFORMANCE_CASE(an_answer_cut_short_is_not_believed, "mi.requester.check.size", roles::management_requester, sends_malformed) {
   for (const std::size_t size : {4u, 5u, 7u}) {
     not_believed_with_check(bench, check, std::to_string(size) + " bytes before its check", [&](Bytes& message) { message.resize(size); });
   }
@@ -221,8 +219,8 @@ namespace {
 
 void send_event(ManagementRequesterBench& bench, std::uint8_t generation, std::uint8_t retry, bool good = true) {
   Bytes body = {0x84, 0x28, 0x00, 0x00};
-  const Bytes list = mi::make_occurrence_list({.generation = generation, .retry = retry,
-                                               .items = {{.id = 0x06, .context = 1, .specific = {}}}});
+  const Bytes list =
+      mi::make_occurrence_list({.generation = generation, .retry = retry, .items = {{.id = 0x06, .context = 1, .specific = {}}}});
   body.insert(body.end(), list.begin(), list.end());
   Bytes message = bench.with_check(std::move(body));
   if (!good) message.back() ^= 0x10;
@@ -232,8 +230,8 @@ void send_event(ManagementRequesterBench& bench, std::uint8_t generation, std::u
 
 /// The acknowledgement: Configuration Set 04h with an enable list of nothing.
 bool is_acknowledgement(const SeenMessage& request) {
-  return request.body.size() >= 16 + 5 + 4 && request.body[1] == 0x08 && request.body[4] == 0x03 &&
-         request.body[8] == 0x04 && request.body[16] == 0;
+  return request.body.size() >= 16 + 5 + 4 && request.body[1] == 0x08 && request.body[4] == 0x03 && request.body[8] == 0x04 &&
+         request.body[16] == 0;
 }
 
 Bytes no_occurrences(ManagementRequesterBench& bench, const SeenMessage& request) {
@@ -248,8 +246,7 @@ CONFORMANCE_CASE(events_are_acknowledged, "mi.requester.event.acknowledged", rol
   send_event(bench, 3, 0);
   const auto request = bench.next_request(Duration::s(5));
   check.require(request.has_value(), "an event is acknowledged");
-  check.that(is_acknowledgement(*request), "the acknowledgement is Configuration Set 04h with an empty list",
-             mi::describe(request->body));
+  check.that(is_acknowledgement(*request), "the acknowledgement is Configuration Set 04h with an empty list", mi::describe(request->body));
   bench.answer(*request, no_occurrences(bench, *request));
   check.equal("events told", told, 1u);
 }

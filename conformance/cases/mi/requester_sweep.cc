@@ -100,8 +100,8 @@ std::vector<Call> structure_calls() {
 std::vector<Call> poll_calls() {
   std::vector<Call> calls;
   const auto add = [&](std::string what, Requester::PollTerms terms, std::uint32_t nmd0, std::uint32_t nmd1) {
-    calls.push_back({"controllers' health, " + what, [terms](Requester& r) { r.poll_controllers(kPeer, terms); },
-                     mi_bytes(0x02, nmd0, nmd1)});
+    calls.push_back(
+        {"controllers' health, " + what, [terms](Requester& r) { r.poll_controllers(kPeer, terms); }, mi_bytes(0x02, nmd0, nmd1)});
   };
   Requester::PollTerms none;
   none.first = 0;
@@ -141,13 +141,12 @@ std::vector<Call> configuration_calls() {
       {"the acknowledgement of events", [](Requester& r) { r.acknowledge_events(kPeer); }, mi_bytes(0x03, 4, 0, Bytes{0, 0, 5, 0, 5})},
   };
   for (unsigned bit = 0; bit < 3; ++bit) {
-    const Requester::EventTerms terms{.delay_s = 0x21,
-                                      .retry_100ms = 0x43,
-                                      .controllers = bit == 0,
-                                      .physical = bit == 1,
-                                      .virtual_functions = bit == 2};
+    const Requester::EventTerms terms{
+        .delay_s = 0x21, .retry_100ms = 0x43, .controllers = bit == 0, .physical = bit == 1, .virtual_functions = bit == 2};
     calls.push_back({fmt::format("events of functions {}", bit),
-                     [terms](Requester& r) { r.synchronize_events(kPeer, {{6, true}, {9, false}}, terms); },
+                     [terms](Requester& r) {
+                       r.synchronize_events(kPeer, {{6, true}, {9, false}}, terms);
+                     },
                      mi_bytes(0x03, 0x00214304 | 1u << (24 + bit), 0, Bytes{2, 0, 11, 0, 5, 3, 6, 0x80, 3, 9, 0})});
   }
   return calls;
@@ -192,8 +191,7 @@ std::vector<Call> tunnel_calls() {
        admin_bytes({0x09, 0, 0x2728, 0, 0, 0, 0, 8, {0x0E, 0x41424344}}, mixed(8))},
       {"PCIe Configuration Read", [](Requester& r) { r.pcie(kPeer, 0x3132, mi::PcieOpcode::configuration_read, 0x123, 0x45); },
        pcie_bytes(0, 0x3132, 0x45, 0, 0x123)},
-      {"PCIe Memory Write",
-       [](Requester& r) { r.pcie(kPeer, 0x3334, mi::PcieOpcode::memory_write, 0x123456789ABC, 8, 5, mixed(8)); },
+      {"PCIe Memory Write", [](Requester& r) { r.pcie(kPeer, 0x3334, mi::PcieOpcode::memory_write, 0x123456789ABC, 8, 5, mixed(8)); },
        pcie_bytes(3, 0x3334, 8, 5, 0x123456789ABC, mixed(8))},
   };
 }
@@ -271,7 +269,10 @@ Bytes shorter(Bytes data) {
 /// Data whose length the answer states: stated too small, too large, and not all there.
 Reader stated(std::string what, decltype(Reader::start) start, const Bytes& data, const Bytes& value) {
   const auto size = static_cast<std::uint32_t>(data.size());
-  return {std::move(what), std::move(start), {"", size, data}, value,
+  return {std::move(what),
+          std::move(start),
+          {"", size, data},
+          value,
           {{"one byte less than it states", size, shorter(data)},
            {"a length of one less", size - 1, data},
            {"a length of one more", size + 1, data},
@@ -279,8 +280,12 @@ Reader stated(std::string what, decltype(Reader::start) start, const Bytes& data
 }
 /// Data whose length follows from the request.
 Reader asked(std::string what, decltype(Reader::start) start, const Bytes& data, bool admin = false) {
-  return {std::move(what), std::move(start), {"", 0, data}, data,
-          {{"one byte less", 0, shorter(data)}, {"four bytes more", 0, data + Bytes(4)}, {"no data", 0, {}}}, admin};
+  return {std::move(what),
+          std::move(start),
+          {"", 0, data},
+          data,
+          {{"one byte less", 0, shorter(data)}, {"four bytes more", 0, data + Bytes(4)}, {"no data", 0, {}}},
+          admin};
 }
 
 std::vector<Reader> structure_readers() {
@@ -320,17 +325,22 @@ std::vector<Reader> structure_readers() {
 
 std::vector<Reader> other_readers() {
   const Bytes two = mixed(32, 5);
-  Reader controllers{"controllers' health", reading([](Requester& r) { return r.poll_controllers(kPeer, {}); }), {"", 2u << 16, two}, two,
-                     {{"one byte less", 2u << 16, shorter(two)},
-                      {"one entry announced", 1u << 16, two},
-                      {"three entries announced", 3u << 16, two}}};
+  Reader controllers{
+      "controllers' health",
+      reading([](Requester& r) { return r.poll_controllers(kPeer, {}); }),
+      {"", 2u << 16, two},
+      two,
+      {{"one byte less", 2u << 16, shorter(two)}, {"one entry announced", 1u << 16, two}, {"three entries announced", 3u << 16, two}}};
   const Bytes states = {2, 0, 11, 0, 5, 3, 6, 0x80, 3, 9, 0x00};
   const auto changed = [&](std::size_t at, std::uint8_t value) {
     Bytes made = states;
     made[at] = value;
     return made;
   };
-  Reader events{"the supported events", reading([](Requester& r) { return r.supported_events(kPeer); }), {"", 0, states}, {6, 1, 9, 0},
+  Reader events{"the supported events",
+                reading([](Requester& r) { return r.supported_events(kPeer); }),
+                {"", 0, states},
+                {6, 1, 9, 0},
                 {{"one byte less", 0, shorter(states)},
                  {"one byte more", 0, states + Bytes(1)},
                  {"one event announced", 0, changed(0, 1)},
@@ -348,7 +358,9 @@ std::vector<Reader> other_readers() {
     made[at] = value;
     return made;
   };
-  Reader occurrences{"events that occurred", reading([](Requester& r) { return r.acknowledge_events(kPeer); }), {"", 0, list},
+  Reader occurrences{"events that occurred",
+                     reading([](Requester& r) { return r.acknowledge_events(kPeer); }),
+                     {"", 0, list},
                      {11, 3, 1, 6, 0x21, 0x43, 0x65, 0x07, 1, 0xAA, 0xBB, 9, 5, 0, 0, 0, 0},
                      {{"one byte less", 0, shorter(list)},
                       {"one byte more", 0, list + Bytes(1)},
@@ -361,16 +373,16 @@ std::vector<Reader> other_readers() {
                       {"specific data of another length", 0, altered(8, 3)},
                       {"specific data beyond the end", 0, altered(8, 0xF0)}}};
   Reader health = asked("the subsystem's health", reading([](Requester& r) { return r.poll_subsystem(kPeer, false); }), mixed(8));
-  std::vector<Reader> all = {std::move(health),
-                             std::move(controllers),
-                             std::move(events),
-                             std::move(occurrences),
-                             asked("VPD", reading([](Requester& r) { return r.read_vpd(kPeer, 3, 21); }), mixed(21)),
-                             asked("the buffer", reading([](Requester& r) { return r.read_buffer(kPeer, 5, 19); }), mixed(19)),
-                             std::move(page),
-                             asked("a part of Identify",
-                                   reading([](Requester& r) { return r.identify(kPeer, 1, nvme::Cns::controller, 0, 4032, 256); }),
-                                   mixed(64), true)};
+  std::vector<Reader> all = {
+      std::move(health),
+      std::move(controllers),
+      std::move(events),
+      std::move(occurrences),
+      asked("VPD", reading([](Requester& r) { return r.read_vpd(kPeer, 3, 21); }), mixed(21)),
+      asked("the buffer", reading([](Requester& r) { return r.read_buffer(kPeer, 5, 19); }), mixed(19)),
+      std::move(page),
+      asked("a part of Identify", reading([](Requester& r) { return r.identify(kPeer, 1, nvme::Cns::controller, 0, 4032, 256); }),
+            mixed(64), true)};
   return all;
 }
 
@@ -397,8 +409,8 @@ CONFORMANCE_CASE(every_answer_is_held_against_its_form, "mi.requester.odd-length
       const auto value = reader.start(bench.product());
       const SeenMessage request = bench.request();
       const bool admin = reader.admin && status == Status::success;
-      bench.answer(request, admin ? bench.admin_response_to(request, said.data)
-                                  : bench.response_to(request, status, said.data, said.nmresp));
+      bench.answer(request,
+                   admin ? bench.admin_response_to(request, said.data) : bench.response_to(request, status, said.data, said.nmresp));
       return value();
     };
     const auto good = read(reader.good, Status::success);

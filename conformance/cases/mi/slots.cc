@@ -26,8 +26,7 @@ std::vector<MctpPacket> long_command(EndpointBench& bench, unsigned slot, std::u
 }
 
 bool wrong_size(Check& check, const MiAnswer& answer, std::string_view what) {
-  return status_is(check, answer, one_of(mi::Status::invalid_command_size, mi::Status::invalid_data_size),
-                   what);
+  return status_is(check, answer, one_of(mi::Status::invalid_command_size, mi::Status::invalid_data_size), what);
 }
 
 }  // namespace
@@ -40,19 +39,16 @@ CONFORMANCE_CASE(slots_at_rest_are_idle_without_flags, "mi.state.idle", roles::e
   for (const unsigned slot : {0u, 1u}) {
     const MiAnswer answer = bench.primitive(mi::Primitive::get_state, slot);
     if (!success(check, answer, "Get State")) return;
-    check.equal("what Get State says of slot " + std::to_string(slot) + " after good commands", answer.cpsr(),
-                0);
+    check.equal("what Get State says of slot " + std::to_string(slot) + " after good commands", answer.cpsr(), 0);
   }
 }
 
-CONFORMANCE_CASE(a_slot_is_in_receive_while_a_command_comes_in, "mi.state.receive", roles::endpoint,
-                 needs(packets), sends_malformed) {
+CONFORMANCE_CASE(a_slot_is_in_receive_while_a_command_comes_in, "mi.state.receive", roles::endpoint, needs(packets), sends_malformed) {
   for (const unsigned slot : {0u, 1u}) {
     const auto packets = long_command(bench, slot);
     for (std::size_t i = 0; i + 1 < packets.size(); ++i) {
       bench.peer().send(packets[i]);
-      state_is(bench, check, slot, SlotState::receive,
-               "behind packet " + std::to_string(i) + " of a command");
+      state_is(bench, check, slot, SlotState::receive, "behind packet " + std::to_string(i) + " of a command");
       state_is(bench, check, slot ^ 1, SlotState::idle, "meanwhile");
     }
     bench.peer().send(packets.back());
@@ -74,8 +70,7 @@ CONFORMANCE_CASE(a_slot_is_in_process_while_a_command_lasts, "mi.state.process",
   }
 }
 
-CONFORMANCE_CASE(a_slot_is_in_transmit_while_its_answer_leaves, "mi.state.transmit", roles::endpoint,
-                 needs(packets)) {
+CONFORMANCE_CASE(a_slot_is_in_transmit_while_its_answer_leaves, "mi.state.transmit", roles::endpoint, needs(packets)) {
   const std::uint16_t cntlid = controllers_of(bench).front();
   for (const unsigned slot : {0u, 1u}) {
     const MiTerms terms{.slot = slot, .tag = static_cast<std::uint8_t>(kTag + slot)};
@@ -111,8 +106,7 @@ CONFORMANCE_CASE(commands_of_both_slots_are_answered_with_their_own_tags, "mi.sl
   precondition(check, vpd, "VPD Read");
   precondition(check, identify, "Identify");
   for (std::uint8_t tag = 0; tag < 8; ++tag) {
-    const MiTerms first{.slot = tag % 2u, .tag = tag},
-        second{.slot = first.slot ^ 1, .tag = static_cast<std::uint8_t>((tag + 3) & 7)};
+    const MiTerms first{.slot = tag % 2u, .tag = tag}, second{.slot = first.slot ^ 1, .tag = static_cast<std::uint8_t>((tag + 3) & 7)};
     bench.say(long_request(cntlid, first), first);
     bench.say(vpd_request(second), second);
     const MiAnswer short_one = bench.answer(second), long_one = bench.answer(first);
@@ -132,8 +126,7 @@ CONFORMANCE_CASE(both_slots_work_at_the_same_time, "mi.slot.parallel", roles::en
   success(check, bench.answer(zero), "VPD Read in slot 0");
   success(check, bench.answer(one), "VPD Read in slot 1");
   const Duration taken = bench.world().now() - begin;
-  check.that(taken < Duration::ms(600), "two commands of 400 ms last no longer than one and a half",
-             to_string(taken));
+  check.that(taken < Duration::ms(600), "two commands of 400 ms last no longer than one and a half", to_string(taken));
   bench.step("A fast command beside a slow one");
   bench.say(vpd_request(zero, 16), zero);
   const MiAnswer fast = bench.command(mi::Opcode::read_data_structure, 0, 0, {}, one);
@@ -152,13 +145,11 @@ CONFORMANCE_CASE(a_command_that_a_busy_slot_discards_is_flagged, "mi.slot.busy.f
     bench.say(vpd_request(first), first);
     bench.world().run_for(Duration::ms(20));
     bench.say(mi_message(0, 0, 0, {}, second), second);
-    const MiAnswer late = bench.answer(second),
-                   early = bench.answer({.slot = slot, .tag = 1, .within = Duration::s(1)});
+    const MiAnswer late = bench.answer(second), early = bench.answer({.slot = slot, .tag = 1, .within = Duration::s(1)});
     if (late.ok() && early.ok()) continue;
     const MiAnswer state = bench.primitive(mi::Primitive::get_state, slot);
     success(check, state, "Get State");
-    check.that((state.cpsr() & mi::error_flag::cmnics) != 0,
-               "CMNICS is set when one of two commands in a slot is discarded",
+    check.that((state.cpsr() & mi::error_flag::cmnics) != 0, "CMNICS is set when one of two commands in a slot is discarded",
                "Get State says " + words(state.cpsr()));
     serves(bench, check, "a command afterwards", slot);
   }
@@ -171,20 +162,17 @@ CONFORMANCE_CASE(a_busy_slot_answers_with_no_error, "mi.slot.busy.silent", roles
     bench.say(vpd_request(first), first);
     bench.world().run_for(Duration::ms(20));
     bench.say(mi_message(0, 0, 0, {}, second), second);
-    const MiAnswer late = bench.answer(second),
-                   early = bench.answer({.slot = slot, .tag = 1, .within = Duration::s(1)});
+    const MiAnswer late = bench.answer(second), early = bench.answer({.slot = slot, .tag = 1, .within = Duration::s(1)});
     for (const MiAnswer* answer : {&late, &early}) {
-      check.that(!answer->answered() || answer->ok(),
-                 "each of two commands in a slot is executed, or discarded silently", answer->describe());
+      check.that(!answer->answered() || answer->ok(), "each of two commands in a slot is executed, or discarded silently",
+                 answer->describe());
     }
-    check.that(late.answered() || early.answered(), "one of two commands in a slot is executed",
-               "no answer to either");
+    check.that(late.answered() || early.answered(), "one of two commands in a slot is executed", "no answer to either");
     serves(bench, check, "a command afterwards", slot);
   }
 }
 
-CONFORMANCE_CASE(a_command_that_breaks_off_leaves_its_slot, "mi.slot.abandoned", roles::endpoint,
-                 needs(packets), sends_malformed) {
+CONFORMANCE_CASE(a_command_that_breaks_off_leaves_its_slot, "mi.slot.abandoned", roles::endpoint, needs(packets), sends_malformed) {
   for (const unsigned slot : {0u, 1u}) {
     auto packets = long_command(bench, slot);
     bench.step("A packet out of sequence");
@@ -215,14 +203,12 @@ CONFORMANCE_CASE(auto_pause_holds_the_answer, "mi.slot.auto-pause", roles::endpo
   for (const unsigned slot : {0u, 1u}) {
     const MiTerms terms{.slot = slot, .tag = kTag, .auto_pause = true};
     bench.say(vpd_request(terms), terms);
-    if (!check.that(bench.silent(), "no answer to a command with CIAP before Resume", "something came"))
-      return;
+    if (!check.that(bench.silent(), "no answer to a command with CIAP before Resume", "something came")) return;
     const MiAnswer state = bench.primitive(mi::Primitive::get_state, slot);
     success(check, state, "Get State");
     const auto status = record_from_integer<mi::SlotStatus>(state.cpsr());
     check.equal("PFLG", status.get(mi::slot_status::pflg), true);
-    check.equal("SSTA of a command that is done and paused", status.get(mi::slot_status::ssta),
-                SlotState::transmit);
+    check.equal("SSTA of a command that is done and paused", status.get(mi::slot_status::ssta), SlotState::transmit);
     success(check, bench.primitive(mi::Primitive::resume), "Resume");
     const MiAnswer answer = bench.answer(terms);
     success(check, answer, "the command with CIAP after Resume");

@@ -77,19 +77,16 @@ std::optional<std::string> units_of_128(const Declared& declared) {
 
 }  // namespace
 
-CONFORMANCE_CASE(a_stray_packet_sets_umep, "mi.state.umep", roles::endpoint, needs(packets),
-                 sends_malformed) {
+CONFORMANCE_CASE(a_stray_packet_sets_umep, "mi.state.umep", roles::endpoint, needs(packets), sends_malformed) {
   for (const bool last : {false, true}) {
     clear_flags(bench, check);
     bench.peer().send(stray(bench, last));
-    flag_is_set(bench, check, flag::umep,
-                last ? "UMEP after an end without a beginning" : "UMEP after a stray middle");
+    flag_is_set(bench, check, flag::umep, last ? "UMEP after an end without a beginning" : "UMEP after a stray middle");
   }
   serves(bench, check, "a command afterwards");
 }
 
-CONFORMANCE_CASE(a_gap_in_a_message_sets_ospsn, "mi.state.ospsn", roles::endpoint, needs(packets),
-                 sends_malformed) {
+CONFORMANCE_CASE(a_gap_in_a_message_sets_ospsn, "mi.state.ospsn", roles::endpoint, needs(packets), sends_malformed) {
   for (const auto sequence : std::initializer_list<std::uint8_t>{0, 2, 3}) {
     clear_flags(bench, check);
     auto packets = parts(bench);
@@ -101,8 +98,7 @@ CONFORMANCE_CASE(a_gap_in_a_message_sets_ospsn, "mi.state.ospsn", roles::endpoin
   serves(bench, check, "a command afterwards");
 }
 
-CONFORMANCE_CASE(another_header_version_sets_bhvs, "mi.state.bhvs", roles::endpoint, needs(packets),
-                 sends_malformed) {
+CONFORMANCE_CASE(another_header_version_sets_bhvs, "mi.state.bhvs", roles::endpoint, needs(packets), sends_malformed) {
   for (const auto version : std::initializer_list<std::uint8_t>{0, 2, 15}) {
     clear_flags(bench, check);
     MctpPacket packet = get_state_packet(bench);
@@ -122,8 +118,7 @@ CONFORMANCE_CASE(an_unknown_destination_sets_udstid, "mi.state.udstid", roles::e
   }
 }
 
-CONFORMANCE_CASE(an_unexpected_tag_sets_buemt, "mi.state.buemt", roles::endpoint, needs(packets),
-                 sends_malformed) {
+CONFORMANCE_CASE(an_unexpected_tag_sets_buemt, "mi.state.buemt", roles::endpoint, needs(packets), sends_malformed) {
   for (const auto tag : std::initializer_list<std::uint8_t>{0, 7}) {
     clear_flags(bench, check);
     MctpPacket packet = get_state_packet(bench);
@@ -134,18 +129,16 @@ CONFORMANCE_CASE(an_unexpected_tag_sets_buemt, "mi.state.buemt", roles::endpoint
   }
 }
 
-CONFORMANCE_CASE(a_unit_above_the_agreed_one_sets_utunt, "mi.state.utunt", roles::endpoint, needs(packets),
-                 sends_malformed) {
+CONFORMANCE_CASE(a_unit_above_the_agreed_one_sets_utunt, "mi.state.utunt", roles::endpoint, needs(packets), sends_malformed) {
   clear_flags(bench, check);
   bench.peer().send(parts(bench, mctp::kBaselineUnit + 16)[0]);
   flag_is_set(bench, check, flag::utunt, "UTUNT after a packet of 80 bytes");
   serves(bench, check, "a command afterwards");
 }
 
-CONFORMANCE_CASE(another_unit_within_a_message_sets_itu, "mi.state.itu", roles::endpoint, needs(packets),
-                 needs(units_of_128), sends_malformed) {
-  const std::uint32_t id =
-      static_cast<std::uint32_t>(mi::ConfigurationId::transmission_unit) | std::uint32_t{bench.port()} << 24;
+CONFORMANCE_CASE(another_unit_within_a_message_sets_itu, "mi.state.itu", roles::endpoint, needs(packets), needs(units_of_128),
+                 sends_malformed) {
+  const std::uint32_t id = static_cast<std::uint32_t>(mi::ConfigurationId::transmission_unit) | std::uint32_t{bench.port()} << 24;
   constexpr std::uint32_t kUnit = 2 * mctp::kBaselineUnit;
   precondition(check, bench.command(mi::Opcode::configuration_set, id, kUnit), "a unit of 128 bytes");
   clear_flags(bench, check);
@@ -157,8 +150,8 @@ CONFORMANCE_CASE(another_unit_within_a_message_sets_itu, "mi.state.itu", roles::
   serves(bench, check, "a command afterwards");
 }
 
-CONFORMANCE_CASE(a_damaged_frame_sets_bpopl, "mi.state.bpopl", roles::endpoint, needs(frames),
-                 transports{"smbus", "serial"}, sends_malformed) {
+CONFORMANCE_CASE(a_damaged_frame_sets_bpopl, "mi.state.bpopl", roles::endpoint, needs(frames), transports{"smbus", "serial"},
+                 sends_malformed) {
   clear_flags(bench, check);
   send_damaged_frame(bench);
   flag_is_set(bench, check, flag::bpopl, "BPOPL after a frame with a wrong check");
@@ -168,8 +161,7 @@ CONFORMANCE_CASE(a_damaged_frame_sets_bpopl, "mi.state.bpopl", roles::endpoint, 
 CONFORMANCE_CASE(a_wrong_integrity_check_sets_bmice, "mi.state.bmice", roles::endpoint, sends_malformed) {
   for (const bool of_command : {true, false}) {
     clear_flags(bench, check);
-    Bytes message =
-        of_command ? mi_message(0) : primitive_message(static_cast<std::uint8_t>(mi::Primitive::get_state));
+    Bytes message = of_command ? mi_message(0) : primitive_message(static_cast<std::uint8_t>(mi::Primitive::get_state));
     mi::append_mic(message);
     message.back() ^= 0x40;
     bench.messages().send_message(message, {.tag = 3});
@@ -197,22 +189,18 @@ CONFORMANCE_CASE(flags_stay_until_they_are_cleared, "mi.state.flags.stay", roles
   bench.messages().send_message(message, {.tag = 3});
   bench.world().run_for(Duration::ms(5));
   for (unsigned i = 0; i < 3; ++i) {
-    if (!check.that((flags_of(bench, check) & flag::bmice) != 0, "BMICE stays while CESF is clear",
-                    "it has gone"))
-      return;
+    if (!check.that((flags_of(bench, check) & flag::bmice) != 0, "BMICE stays while CESF is clear", "it has gone")) return;
     serves(bench, check, "a command in between", i % 2);
   }
 }
 
-CONFORMANCE_CASE(cesf_tells_the_flags_and_clears_them, "mi.state.flags.clear", roles::endpoint,
-                 sends_malformed) {
+CONFORMANCE_CASE(cesf_tells_the_flags_and_clears_them, "mi.state.flags.clear", roles::endpoint, sends_malformed) {
   clear_flags(bench, check);
   Bytes message = mi_message(0);
   message.resize(message.size() + mi::kMicSize, 0x5A);
   bench.messages().send_message(message, {.tag = 3});
   bench.world().run_for(Duration::ms(5));
-  check.that((flags_of(bench, check, true) & flag::bmice) != 0,
-             "Get State with CESF tells BMICE before it is cleared", "it does not");
+  check.that((flags_of(bench, check, true) & flag::bmice) != 0, "Get State with CESF tells BMICE before it is cleared", "it does not");
   check.equal("flags after CESF", flags_of(bench, check), 0);
 }
 
@@ -233,8 +221,7 @@ CONFORMANCE_CASE(cesf_clears_every_flag, "mi.state.flags.clear.all", roles::endp
   message.resize(message.size() + mi::kMicSize, 0x5A);
   bench.messages().send_message(message, {.tag = 3});
   bench.world().run_for(Duration::ms(20));
-  constexpr std::uint16_t kCaused =
-      flag::umep | flag::bhvs | flag::udstid | flag::buemt | flag::utunt | flag::bmice;
+  constexpr std::uint16_t kCaused = flag::umep | flag::bhvs | flag::udstid | flag::buemt | flag::utunt | flag::bmice;
   check.equal("flags, of those that were caused", flags_of(bench, check, true) & kCaused, kCaused);
   check.equal("flags after CESF", flags_of(bench, check), 0);
 }

@@ -16,8 +16,8 @@ namespace fb::conformance {
 constexpr std::uint32_t structure_of(mi::DataType type, std::uint16_t cntlid = 0, std::uint8_t port = 0) {
   return static_cast<std::uint32_t>(type) << 24 | std::uint32_t{port} << 16 | cntlid;
 }
-inline MiAnswer read_structure(EndpointBench& bench, mi::DataType type, std::uint16_t cntlid = 0,
-                               std::uint8_t port = 0, const MiTerms& terms = {}) {
+inline MiAnswer read_structure(EndpointBench& bench, mi::DataType type, std::uint16_t cntlid = 0, std::uint8_t port = 0,
+                               const MiTerms& terms = {}) {
   return bench.command(mi::Opcode::read_data_structure, structure_of(type, cntlid, port), 0, {}, terms);
 }
 
@@ -64,8 +64,7 @@ inline Bytes vpd_request(const MiTerms& terms = {}, std::uint32_t bytes = kVpdBy
 /// The emulated drive takes its time for VPD Read.
 template <int Milliseconds>
 void slow_vpd(EmbeddedSetup& setup) {
-  setup.managed->drive.endpoint
-      .durations[{mi::MessageKind::mi_command, static_cast<std::uint8_t>(mi::Opcode::vpd_read)}] =
+  setup.managed->drive.endpoint.durations[{mi::MessageKind::mi_command, static_cast<std::uint8_t>(mi::Opcode::vpd_read)}] =
       Duration::ms(Milliseconds);
 }
 

@@ -110,10 +110,8 @@ CONFORMANCE_CASE(the_vpd_names_the_serial_number, "mi.vpd.product.serial", roles
   std::size_t at = 3;
   constexpr int kSerialField = 4;
   for (int i = 0; i < kSerialField && at < area.size() && area[at] != 0xC1; ++i) at += 1 + (area[at] & 0x3Fu);
-  check.require(at < area.size() && area.size() - at > (area[at] & 0x3Fu),
-                "there is a field for the serial number");
-  check.equal("serial number", without_spaces(area.subspan(at + 1, area[at] & 0x3Fu)),
-              without_spaces(ByteView{page}.subspan(4, 20)));
+  check.require(at < area.size() && area.size() - at > (area[at] & 0x3Fu), "there is a field for the serial number");
+  check.equal("serial number", without_spaces(area.subspan(at + 1, area[at] & 0x3Fu)), without_spaces(ByteView{page}.subspan(4, 20)));
 }
 
 CONFORMANCE_CASE(the_records_are_sound, "mi.vpd.records", roles::endpoint) {
@@ -137,8 +135,7 @@ CONFORMANCE_CASE(the_last_record_says_so, "mi.vpd.records.end", roles::endpoint)
   if (end + kRecordHead > image.size()) return;
   const ByteView next = ByteView{image}.subspan(end, kRecordHead);
   const bool looks_like_one = next[0] >= kNvmeRecord && next[0] <= kTopologyRecord && sum_of(next) == 0;
-  check.that(!looks_like_one, "no record follows the last",
-             fmt::format("one of type {:02x}h at {}", next[0], end));
+  check.that(!looks_like_one, "no record follows the last", fmt::format("one of type {:02x}h at {}", next[0], end));
 }
 
 CONFORMANCE_CASE(the_nvme_record_is_there, "mi.vpd.nvme-record", roles::endpoint) {
@@ -146,13 +143,11 @@ CONFORMANCE_CASE(the_nvme_record_is_there, "mi.vpd.nvme-record", roles::endpoint
   const std::vector<RecordAt> found = of_type(records_of(image), kNvmeRecord);
   check.require(found.size() == 1, "there is one NVMe record", fmt::format("{}", found.size()));
   const ByteView record = found.front().bytes;
-  check.require(record.size() == mi::NvmeRecord::size, "it has 59 bytes behind its head",
-                fmt::format("{}", record.size() - kRecordHead));
+  check.require(record.size() == mi::NvmeRecord::size, "it has 59 bytes behind its head", fmt::format("{}", record.size() - kRecordHead));
   if (record[5] > 1) return;  // later versions may have put something there
   for (std::size_t i = 7; i <= 12; ++i) check.equal(fmt::format("reserved byte {}", i), record[i], 0);
   check.equal("reserved byte 17", record[17], 0);
-  for (std::size_t i = 37; i < record.size(); ++i)
-    check.equal(fmt::format("reserved byte {}", i), record[i], 0);
+  for (std::size_t i = 37; i < record.size(); ++i) check.equal(fmt::format("reserved byte {}", i), record[i], 0);
 }
 
 CONFORMANCE_CASE(every_pcie_port_has_a_record, "mi.vpd.port-record", roles::endpoint, needs(pcie_port)) {
@@ -161,8 +156,7 @@ CONFORMANCE_CASE(every_pcie_port_has_a_record, "mi.vpd.port-record", roles::endp
   const std::vector<RecordAt> found = of_type(records, kPortRecord);
   std::vector<unsigned> numbers;
   for (const RecordAt& record : found) {
-    if (!check.equal(fmt::format("length of the port record at {}", record.at), record.body().size(), 11u))
-      continue;
+    if (!check.equal(fmt::format("length of the port record at {}", record.at), record.body().size(), 11u)) continue;
     numbers.push_back(record.bytes[6]);
     for (std::size_t i = 13; i < 16; ++i) check.equal(fmt::format("reserved byte {}", i), record.bytes[i], 0);
   }

@@ -9,29 +9,25 @@ constexpr std::uint8_t kReservedOpcode = 0x70;
 
 }  // namespace
 
-CONFORMANCE_CASE(admin_queue_refuses_an_unknown_opcode, "nvme.opcode.admin-unknown",
-                 roles::controller, reaches{"admin.opcode"}) {
-  check.status(bench.associate().admin().send(host::any_command(kReservedOpcode)).wait(),
-               sc::invalid_opcode);
+CONFORMANCE_CASE(admin_queue_refuses_an_unknown_opcode, "nvme.opcode.admin-unknown", roles::controller, reaches{"admin.opcode"}) {
+  check.status(bench.associate().admin().send(host::any_command(kReservedOpcode)).wait(), sc::invalid_opcode);
 }
 
-CONFORMANCE_CASE(io_queue_refuses_an_unknown_opcode, "nvme.opcode.io-unknown", roles::controller,
-                 needs(has_namespace), reaches{"io.opcode"}) {
+CONFORMANCE_CASE(io_queue_refuses_an_unknown_opcode, "nvme.opcode.io-unknown", roles::controller, needs(has_namespace),
+                 reaches{"io.opcode"}) {
   IoScene scene(bench);
-  check.status(scene.io.send(host::any_command(kReservedOpcode, scene.nsid)).wait(),
-               sc::invalid_opcode);
+  check.status(scene.io.send(host::any_command(kReservedOpcode, scene.nsid)).wait(), sc::invalid_opcode);
 }
 
 CONFORMANCE_CASE(queue_creation_does_not_exist, "nvme.opcode.create-queue", roles::controller) {
   using nvme::AdminOpcode;
   RawAssociation& association = bench.associate();
-  for (const AdminOpcode opcode : {AdminOpcode::create_io_cq, AdminOpcode::create_io_sq,
-                                   AdminOpcode::delete_io_sq, AdminOpcode::delete_io_cq}) {
+  for (const AdminOpcode opcode :
+       {AdminOpcode::create_io_cq, AdminOpcode::create_io_sq, AdminOpcode::delete_io_sq, AdminOpcode::delete_io_cq}) {
     const auto code = static_cast<std::uint8_t>(opcode);
     auto command = host::any_command(code);
     command.set(nvme::sqe::cdw10, 0x001F0001u);  // 32 entries, queue 1
-    check.status(association.admin().send(command).wait(), sc::invalid_opcode,
-                 nvme::admin_opcode_name(code));
+    check.status(association.admin().send(command).wait(), sc::invalid_opcode, nvme::admin_opcode_name(code));
   }
 }
 

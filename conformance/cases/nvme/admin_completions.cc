@@ -34,8 +34,7 @@ std::optional<std::string> knows_its_temperature(const Declared& declared) {
   return "the composite temperature of the health log is 0: it is not known";
 }
 
-const furnished without_namespace_management{
-    [](EmbeddedSetup& setup) { setup.subsystem.namespace_management.supported = false; }};
+const furnished without_namespace_management{[](EmbeddedSetup& setup) { setup.subsystem.namespace_management.supported = false; }};
 
 const furnished with_small_transfers{[](EmbeddedSetup& setup) {
   setup.subsystem.mdts = 2;
@@ -139,8 +138,8 @@ CONFORMANCE_CASE(abort_keeps_to_its_queue, "nvme.abort.queue", roles::controller
   check.that(!aborted, "the command of that identifier in the admin queue goes on", "it was aborted");
 }
 
-CONFORMANCE_CASE(unused_namespace_identifiers_are_refused, "nvme.nsid.unused", roles::controller, of_version_2_1,
-                 needs(is_version_2_1), needs(has_namespace), reaches{"command.nsid.unused"}) {
+CONFORMANCE_CASE(unused_namespace_identifiers_are_refused, "nvme.nsid.unused", roles::controller, of_version_2_1, needs(is_version_2_1),
+                 needs(has_namespace), reaches{"command.nsid.unused"}) {
   RawAssociation& association = bench.associate();
   auto abort = host::abort(0, 0x7777);
   abort.set(nvme::sqe::nsid, bench.nsid());
@@ -167,13 +166,11 @@ CONFORMANCE_CASE(event_request_waits_for_an_event, "nvme.aer.waits", roles::cont
               std::to_string(kMost) + " requests in a row were completed");
 }
 
-CONFORMANCE_CASE(event_is_kept_until_a_request_comes, "nvme.aer.kept", roles::controller,
-                 arranged("a namespace that changes")) {
+CONFORMANCE_CASE(event_is_kept_until_a_request_comes, "nvme.aer.kept", roles::controller, arranged("a namespace that changes")) {
   RawAssociation& association = bench.associate();
   const auto mask = nvme::event_config_bits::namespace_attribute;
-  check.precondition_success(
-      association.admin().send(host::set_features(FeatureId::async_event_configuration, mask)).wait(),
-      "Set Features, Asynchronous Event Configuration");
+  check.precondition_success(association.admin().send(host::set_features(FeatureId::async_event_configuration, mask)).wait(),
+                             "Set Features, Asynchronous Event Configuration");
   bench.subsystem().resize_namespace(bench.nsid(), bench.declared().blocks - 8);
   bench.world().run_for(kSilence);
   const auto reply = association.admin().send(host::async_event_request()).wait_for(kSoon);
@@ -181,8 +178,7 @@ CONFORMANCE_CASE(event_is_kept_until_a_request_comes, "nvme.aer.kept", roles::co
   check.success(*reply, "Asynchronous Event Request");
 }
 
-CONFORMANCE_CASE(names_are_the_same_on_both_pages, "nvme.identify.names-agree", roles::controller,
-                 needs(has_namespace)) {
+CONFORMANCE_CASE(names_are_the_same_on_both_pages, "nvme.identify.names-agree", roles::controller, needs(has_namespace)) {
   RawAssociation& association = bench.associate();
   const auto page = association.admin().send(host::identify(Cns::identify_namespace, bench.nsid()), 4096).wait();
   const auto list = association.admin().send(host::identify(Cns::namespace_id_descriptors, bench.nsid()), 4096).wait();
@@ -204,8 +200,8 @@ CONFORMANCE_CASE(names_are_the_same_on_both_pages, "nvme.identify.names-agree", 
   check.that(!seen.empty(), "there is a descriptor", "there is none");
 }
 
-CONFORMANCE_CASE(heat_shows_in_the_critical_warning, "nvme.temperature.warning", roles::controller,
-                 needs(knows_its_temperature), needs(has_feature<FeatureId::temperature_threshold>)) {
+CONFORMANCE_CASE(heat_shows_in_the_critical_warning, "nvme.temperature.warning", roles::controller, needs(knows_its_temperature),
+                 needs(has_feature<FeatureId::temperature_threshold>)) {
   HotScene scene(bench, check);
   scene.heat();
   bool warned = false;
@@ -219,13 +215,12 @@ CONFORMANCE_CASE(heat_shows_in_the_critical_warning, "nvme.temperature.warning",
   scene.restore();
 }
 
-CONFORMANCE_CASE(heat_is_announced, "nvme.temperature.event", roles::controller,
-                 needs(knows_its_temperature), needs(has_feature<FeatureId::temperature_threshold>)) {
+CONFORMANCE_CASE(heat_is_announced, "nvme.temperature.event", roles::controller, needs(knows_its_temperature),
+                 needs(has_feature<FeatureId::temperature_threshold>)) {
   HotScene scene(bench, check);
   const std::uint32_t mask = nvme::smart_warning_bits::temperature;
-  check.precondition_success(
-      scene.association().admin().send(host::set_features(FeatureId::async_event_configuration, mask)).wait(),
-      "Set Features, Asynchronous Event Configuration");
+  check.precondition_success(scene.association().admin().send(host::set_features(FeatureId::async_event_configuration, mask)).wait(),
+                             "Set Features, Asynchronous Event Configuration");
   auto request = scene.association().admin().send(host::async_event_request());
   check.precondition(!request.wait_for(kSilence), "no other event is waiting");
   scene.heat();
@@ -233,13 +228,11 @@ CONFORMANCE_CASE(heat_is_announced, "nvme.temperature.event", roles::controller,
   scene.restore();
   check.require(reply.has_value(), "the temperature is announced", "no event comes");
   check.require_success(*reply, "Asynchronous Event Request");
-  constexpr nvme::Event kWanted{nvme::EventType::smart, nvme::event_info::smart_temperature,
-                                lid_of(nvme::LogPage::smart)};
+  constexpr nvme::Event kWanted{nvme::EventType::smart, nvme::event_info::smart_temperature, lid_of(nvme::LogPage::smart)};
   check.equal("event", nvme::Event::from_dw0(reply->dw0()), kWanted);
 }
 
-CONFORMANCE_CASE(identify_of_an_invalid_namespace_shows_none, "nvme.identify.namespace-invalid", roles::controller,
-                 needs(has_namespace)) {
+CONFORMANCE_CASE(identify_of_an_invalid_namespace_shows_none, "nvme.identify.namespace-invalid", roles::controller, needs(has_namespace)) {
   RawAssociation& association = bench.associate();
   const std::uint32_t nn = bench.declared().identify().get(nvme::id_ctrl::nn);
   std::vector<std::uint32_t> invalid = {0};
@@ -258,8 +251,7 @@ CONFORMANCE_CASE(inactive_namespaces_have_no_descriptors, "nvme.identify.descrip
   const auto list = association.admin().send(host::identify(Cns::active_namespace_list), 4096).wait();
   check.precondition_success(list, "Identify, active namespace list");
   const std::uint32_t inactive = lowest_inactive(list.data);
-  check.precondition(inactive <= bench.declared().identify().get(nvme::id_ctrl::nn),
-                     "a namespace identifier up to NN is not active");
+  check.precondition(inactive <= bench.declared().identify().get(nvme::id_ctrl::nn), "a namespace identifier up to NN is not active");
   const auto command = host::identify(Cns::namespace_id_descriptors, inactive);
   check.status(association.admin().send(command, 4096).wait(), kNoNamespace, "CNS 03h of an inactive namespace");
 }
@@ -276,8 +268,7 @@ CONFORMANCE_CASE(fused_admin_commands_are_refused, "nvme.fused.admin", roles::co
   check.refused(bench.associate().admin().send(command, nvme::kIdentifySize).wait(), "Identify with FUSE 11b");
 }
 
-CONFORMANCE_CASE(names_are_the_same_on_all_controllers, "nvme.identify.names-last", roles::controller,
-                 needs(has_namespace)) {
+CONFORMANCE_CASE(names_are_the_same_on_all_controllers, "nvme.identify.names-last", roles::controller, needs(has_namespace)) {
   RawAssociation& one = bench.associate();
   const Bytes names = names_seen_by(one, bench.nsid(), check);
   const Bytes serial = serial_seen_by(one, check);
@@ -312,8 +303,8 @@ CONFORMANCE_CASE(limits_of_identify_agree, "nvme.identify.limits", roles::contro
   check.that(awupf <= awun, "AWUPF is not above AWUN", words(awupf) + " and " + words(awun) + " blocks");
 }
 
-CONFORMANCE_CASE(no_command_moves_more_than_mdts, "nvme.transfer.mdts-commands", roles::controller,
-                 with_small_transfers, needs(limits_transfers), needs(has_namespace), reaches{"log.length"}) {
+CONFORMANCE_CASE(no_command_moves_more_than_mdts, "nvme.transfer.mdts-commands", roles::controller, with_small_transfers,
+                 needs(limits_transfers), needs(has_namespace), reaches{"log.length"}) {
   constexpr std::uint64_t kMost = 8u << 20;
   check.precondition(bench.declared().transfer_max() <= kMost, "MDTS is within what the bench exposes");
   auto bytes = static_cast<std::uint32_t>(bench.declared().transfer_max() + 4096);
@@ -329,8 +320,7 @@ CONFORMANCE_CASE(no_command_moves_more_than_mdts, "nvme.transfer.mdts-commands",
   if ((admin & nvme::oacs_bits::security) != 0) judge(false, host::security_receive(0, 0, bytes), "Security Receive");
   if ((admin & nvme::oacs_bits::directives) != 0) {
     constexpr auto kParameters = nvme::directive_operation::identify_return_parameters;
-    judge(false, host::directive_receive(bench.nsid(), nvme::DirectiveType::identify, kParameters, bytes),
-          "Directive Receive");
+    judge(false, host::directive_receive(bench.nsid(), nvme::DirectiveType::identify, kParameters, bytes), "Directive Receive");
   }
   if ((nvm & nvme::oncs_bits::reservations) != 0) {
     judge(true, host::reservation_report(bench.nsid(), bytes), "Reservation Report");

@@ -24,11 +24,16 @@ std::optional<std::string> reports_no_ana(const Declared& declared) {
 /// The bit of ANACAP for a state; 0: there is no such state.
 unsigned capability_of(AnaState state) {
   switch (state) {
-    case AnaState::optimized: return nvme::anacap_bits::optimized;
-    case AnaState::non_optimized: return nvme::anacap_bits::non_optimized;
-    case AnaState::inaccessible: return nvme::anacap_bits::inaccessible;
-    case AnaState::persistent_loss: return nvme::anacap_bits::persistent_loss;
-    case AnaState::change: return nvme::anacap_bits::change;
+    case AnaState::optimized:
+      return nvme::anacap_bits::optimized;
+    case AnaState::non_optimized:
+      return nvme::anacap_bits::non_optimized;
+    case AnaState::inaccessible:
+      return nvme::anacap_bits::inaccessible;
+    case AnaState::persistent_loss:
+      return nvme::anacap_bits::persistent_loss;
+    case AnaState::change:
+      return nvme::anacap_bits::change;
   }
   return 0;
 }
@@ -114,8 +119,7 @@ struct Refused {
   AnaState state;
   nvme::Status status;
 };
-constexpr std::array kRefused{Refused{AnaState::inaccessible, sc::ana_inaccessible},
-                              Refused{AnaState::change, sc::ana_transition},
+constexpr std::array kRefused{Refused{AnaState::inaccessible, sc::ana_inaccessible}, Refused{AnaState::change, sc::ana_transition},
                               Refused{AnaState::persistent_loss, sc::ana_persistent_loss}};
 const arranged ana_group_that_changes{"an ANA group that changes its state", &with_ana};
 
@@ -136,23 +140,20 @@ CONFORMANCE_CASE(ana_claims_hold_together, "nvme.ana.claims", roles::controller,
 CONFORMANCE_CASE(ana_changes_can_be_announced, "nvme.ana.notices", roles::controller, needs(reports_ana)) {
   const Bytes page = claims_of(check, bench.associate());
   const View<nvme::IdentifyController> claims{page};
-  check.that((claims.get(id::oaes) & nvme::event_config_bits::ana_change) != 0,
-             "OAES has Asymmetric Namespace Access Change Notices");
+  check.that((claims.get(id::oaes) & nvme::event_config_bits::ana_change) != 0, "OAES has Asymmetric Namespace Access Change Notices");
 }
 
-CONFORMANCE_CASE(active_namespaces_are_in_ana_groups, "nvme.ana.group-id", roles::controller, needs(reports_ana),
-                 needs(has_namespace)) {
+CONFORMANCE_CASE(active_namespaces_are_in_ana_groups, "nvme.ana.group-id", roles::controller, needs(reports_ana), needs(has_namespace)) {
   RawAssociation& association = bench.associate();
   const std::uint32_t most = bench.declared().identify().get(id::anagrpmax);
   for (const std::uint32_t nsid : active_namespaces(check, association)) {
     const std::uint32_t group = group_of(check, association, nsid);
-    check.that(group != 0 && group <= most, "ANAGRPID is 1 to ANAGRPMAX",
-               std::to_string(group) + " of namespace " + std::to_string(nsid));
+    check.that(group != 0 && group <= most, "ANAGRPID is 1 to ANAGRPMAX", std::to_string(group) + " of namespace " + std::to_string(nsid));
   }
 }
 
-CONFORMANCE_CASE(ana_log_and_identify_agree, "nvme.ana.membership", roles::controller, needs(reports_ana),
-                 needs(has_namespace), furnished(&with_two_groups)) {
+CONFORMANCE_CASE(ana_log_and_identify_agree, "nvme.ana.membership", roles::controller, needs(reports_ana), needs(has_namespace),
+                 furnished(&with_two_groups)) {
   RawAssociation& association = bench.associate();
   const AnaLog log = read_ana(bench, check, association);
   check.that(log.groups.size() <= bench.declared().identify().get(id::nanagrpid), "no more groups than NANAGRPID",
@@ -190,8 +191,8 @@ CONFORMANCE_CASE(ana_groups_alone_are_told_the_same, "nvme.ana.groups-only", rol
   }
 }
 
-CONFORMANCE_CASE(ana_is_absent_where_not_claimed, "nvme.ana.not-claimed", roles::controller, needs(reports_no_ana),
-                 needs(has_namespace), furnished(&without_ana)) {
+CONFORMANCE_CASE(ana_is_absent_where_not_claimed, "nvme.ana.not-claimed", roles::controller, needs(reports_no_ana), needs(has_namespace),
+                 furnished(&without_ana)) {
   RawAssociation& association = bench.associate();
   check.equal("ANAGRPID", group_of(check, association, bench.nsid()), 0u);
   const Bytes page = claims_of(check, association);
@@ -223,8 +224,7 @@ CONFORMANCE_CASE(ana_changes_are_counted, "nvme.ana.change-count", roles::contro
     check.require(was != nullptr && is != nullptr, "the log has the group");
     // 0 says that this group has no count of its own.
     const bool counts = was->change_count != 0 || is->change_count != 0;
-    check.that(!counts || is->change_count > was->change_count, "the change count of the group grows",
-               std::to_string(is->change_count));
+    check.that(!counts || is->change_count > was->change_count, "the change count of the group grows", std::to_string(is->change_count));
     before = scene.log();
     check.equal("the change count of an unchanged log", before.change_count, after.change_count);
   }
@@ -232,9 +232,8 @@ CONFORMANCE_CASE(ana_changes_are_counted, "nvme.ana.change-count", roles::contro
 
 CONFORMANCE_CASE(every_ana_state_is_announced, "nvme.ana.entry", roles::controller, ana_group_that_changes) {
   AnaScene scene(bench, check);
-  check.precondition_success(
-      scene.admin(host::set_features(FeatureId::async_event_configuration, nvme::event_config_bits::ana_change)),
-      "Set Features, Asynchronous Event Configuration");
+  check.precondition_success(scene.admin(host::set_features(FeatureId::async_event_configuration, nvme::event_config_bits::ana_change)),
+                             "Set Features, Asynchronous Event Configuration");
   for (const AnaState state : {AnaState::non_optimized, AnaState::inaccessible, AnaState::optimized, AnaState::persistent_loss}) {
     auto request = scene.association.admin().send(host::async_event_request());
     scene.become(state);
@@ -310,8 +309,7 @@ CONFORMANCE_CASE(no_command_reaches_an_inaccessible_group, "nvme.ana.commands", 
   check.that(std::equal(data.begin(), data.end(), reply.data.begin()), "the refused commands have changed nothing");
 }
 
-CONFORMANCE_CASE(admin_commands_go_on_beside_an_inaccessible_group, "nvme.ana.admin", roles::controller,
-                 ana_group_that_changes) {
+CONFORMANCE_CASE(admin_commands_go_on_beside_an_inaccessible_group, "nvme.ana.admin", roles::controller, ana_group_that_changes) {
   AnaScene scene(bench, check);
   for (const auto& [state, status] : kRefused) {
     scene.become(state);
@@ -323,8 +321,7 @@ CONFORMANCE_CASE(admin_commands_go_on_beside_an_inaccessible_group, "nvme.ana.ad
   }
 }
 
-CONFORMANCE_CASE(capacity_of_an_inaccessible_namespace_is_not_told, "nvme.ana.capacity", roles::controller,
-                 ana_group_that_changes) {
+CONFORMANCE_CASE(capacity_of_an_inaccessible_namespace_is_not_told, "nvme.ana.capacity", roles::controller, ana_group_that_changes) {
   AnaScene scene(bench, check);
   scene.prepare(check, 0, 1, 4);
   for (const AnaState state : {AnaState::inaccessible, AnaState::persistent_loss}) {
@@ -336,8 +333,8 @@ CONFORMANCE_CASE(capacity_of_an_inaccessible_namespace_is_not_told, "nvme.ana.ca
   }
 }
 
-CONFORMANCE_CASE(reservation_features_need_access, "nvme.ana.features", roles::controller, ana_group_that_changes,
-                 needs(has_reservations), reaches{"io.ana.inaccessible"}) {
+CONFORMANCE_CASE(reservation_features_need_access, "nvme.ana.features", roles::controller, ana_group_that_changes, needs(has_reservations),
+                 reaches{"io.ana.inaccessible"}) {
   AnaScene scene(bench, check);
   for (const auto& [state, status] : kRefused) {
     scene.become(state);

@@ -8,17 +8,14 @@ namespace {
 namespace eg = nvme::endurance_group;
 using nvme::CapacityOperation;
 
-constexpr auto kManaged =
-    claims_ctratt<nvme::ctratt_bits::endurance_groups | nvme::ctratt_bits::variable_capacity_management>;
+constexpr auto kManaged = claims_ctratt<nvme::ctratt_bits::endurance_groups | nvme::ctratt_bits::variable_capacity_management>;
 constexpr auto kDeletes = claims_ctratt<nvme::ctratt_bits::delete_endurance_group>;
 constexpr auto kDeletesSets = claims_ctratt<nvme::ctratt_bits::nvm_sets | nvme::ctratt_bits::delete_nvm_set>;
 /// A real product may round up to its granularity; no product is as small as this.
 constexpr std::uint64_t kBytes = std::uint64_t{1} << 30;
 
 /// Which of those made is there; the rest of the products that cannot make any is not judged.
-bool lists(const std::vector<std::uint16_t>& ids, std::uint16_t id) {
-  return std::find(ids.begin(), ids.end(), id) != ids.end();
-}
+bool lists(const std::vector<std::uint16_t>& ids, std::uint16_t id) { return std::find(ids.begin(), ids.end(), id) != ids.end(); }
 void needs_room(EnduranceScene& scene, Check& check) {
   check.precondition(scene.manager.unallocated_bytes() >= kBytes, "a gibibyte is in no endurance group");
 }
@@ -45,15 +42,15 @@ CONFORMANCE_CASE(endurance_groups_are_made, "nvme.capacity.create", roles::contr
   check.precondition_success(scene.manage(CapacityOperation::delete_endurance_group, group), "Capacity Management");
 }
 
-CONFORMANCE_CASE(capacity_is_limited, "nvme.capacity.room", roles::controller, needs(kManaged), needs(is_version_2),
-                 having_groups, reaches{"capacity.room"}) {
+CONFORMANCE_CASE(capacity_is_limited, "nvme.capacity.room", roles::controller, needs(kManaged), needs(is_version_2), having_groups,
+                 reaches{"capacity.room"}) {
   EnduranceScene scene(bench, check);
   const std::uint64_t left = scene.manager.unallocated_bytes();
   check.status(scene.manage(CapacityOperation::create_endurance_group, 0, left + kBytes), sc::insufficient_capacity);
 }
 
-CONFORMANCE_CASE(endurance_groups_are_limited, "nvme.capacity.identifier", roles::controller, needs(kManaged),
-                 needs(is_version_2), with_two_groups_at_most) {
+CONFORMANCE_CASE(endurance_groups_are_limited, "nvme.capacity.identifier", roles::controller, needs(kManaged), needs(is_version_2),
+                 with_two_groups_at_most) {
   EnduranceScene scene(bench, check);
   needs_room(scene, check);
   const unsigned last = bench.declared().identify().get(nvme::id_ctrl::endgidmax);
@@ -61,8 +58,8 @@ CONFORMANCE_CASE(endurance_groups_are_limited, "nvme.capacity.identifier", roles
   check.status(scene.manage(CapacityOperation::create_endurance_group, 0, kBytes), sc::identifier_unavailable);
 }
 
-CONFORMANCE_CASE(unknown_capacity_cannot_be_deleted, "nvme.capacity.unknown", roles::controller, needs(kManaged),
-                 needs(kDeletes), needs(is_version_2), having_groups, reaches{"capacity.element"}) {
+CONFORMANCE_CASE(unknown_capacity_cannot_be_deleted, "nvme.capacity.unknown", roles::controller, needs(kManaged), needs(kDeletes),
+                 needs(is_version_2), having_groups, reaches{"capacity.element"}) {
   EnduranceScene scene(bench, check);
   const auto groups = scene.groups();
   std::uint16_t group = 1;
@@ -70,14 +67,14 @@ CONFORMANCE_CASE(unknown_capacity_cannot_be_deleted, "nvme.capacity.unknown", ro
   check.status(scene.manage(CapacityOperation::delete_endurance_group, group), sc::invalid_field);
 }
 
-CONFORMANCE_CASE(unknown_capacity_operations_are_refused, "nvme.capacity.operation", roles::controller,
-                 needs(kManaged), needs(is_version_2), having_groups, reaches{"capacity.operation"}) {
+CONFORMANCE_CASE(unknown_capacity_operations_are_refused, "nvme.capacity.operation", roles::controller, needs(kManaged),
+                 needs(is_version_2), having_groups, reaches{"capacity.operation"}) {
   EnduranceScene scene(bench, check);
   check.status(scene.manage(static_cast<CapacityOperation>(9), 0, kBytes), sc::invalid_field);
 }
 
-CONFORMANCE_CASE(endurance_groups_are_deleted, "nvme.capacity.delete", roles::controller, needs(kManaged),
-                 needs(kDeletes), needs(manages_namespaces), needs(is_version_2), having_groups) {
+CONFORMANCE_CASE(endurance_groups_are_deleted, "nvme.capacity.delete", roles::controller, needs(kManaged), needs(kDeletes),
+                 needs(manages_namespaces), needs(is_version_2), having_groups) {
   EnduranceScene scene(bench, check);
   needs_room(scene, check);
   const std::uint64_t before = scene.manager.unallocated_bytes();
@@ -92,8 +89,8 @@ CONFORMANCE_CASE(endurance_groups_are_deleted, "nvme.capacity.delete", roles::co
   check.equal("UNVMCAP", scene.manager.unallocated_bytes(), before);
 }
 
-CONFORMANCE_CASE(nvm_sets_are_made, "nvme.capacity.set.create", roles::controller, needs(kManaged), needs(kDeletes),
-                 needs(kDeletesSets), needs(is_version_2), having_groups) {
+CONFORMANCE_CASE(nvm_sets_are_made, "nvme.capacity.set.create", roles::controller, needs(kManaged), needs(kDeletes), needs(kDeletesSets),
+                 needs(is_version_2), having_groups) {
   EnduranceScene scene(bench, check);
   needs_room(scene, check);
   const std::uint16_t group = scene.made(CapacityOperation::create_endurance_group, 0, kBytes);
@@ -107,8 +104,8 @@ CONFORMANCE_CASE(nvm_sets_are_made, "nvme.capacity.set.create", roles::controlle
   check.precondition_success(scene.manage(CapacityOperation::delete_endurance_group, group), "Capacity Management");
 }
 
-CONFORMANCE_CASE(nvm_sets_are_deleted, "nvme.capacity.set.delete", roles::controller, needs(kManaged), needs(kDeletes),
-                 needs(kDeletesSets), needs(manages_namespaces), needs(is_version_2), having_groups) {
+CONFORMANCE_CASE(nvm_sets_are_deleted, "nvme.capacity.set.delete", roles::controller, needs(kManaged), needs(kDeletes), needs(kDeletesSets),
+                 needs(manages_namespaces), needs(is_version_2), having_groups) {
   EnduranceScene scene(bench, check);
   needs_room(scene, check);
   const std::uint16_t group = scene.made(CapacityOperation::create_endurance_group, 0, kBytes);
@@ -117,8 +114,8 @@ CONFORMANCE_CASE(nvm_sets_are_deleted, "nvme.capacity.set.delete", roles::contro
   check.precondition_success(created, "Namespace Management");
   check.require_success(scene.manage(CapacityOperation::delete_nvm_set, set), "Capacity Management");
   const auto sets = scene.sets();
-  check.that(std::none_of(sets.begin(), sets.end(), [set](const auto& one) { return one.id == set; }),
-             "the NVM set is gone", "it is listed");
+  check.that(std::none_of(sets.begin(), sets.end(), [set](const auto& one) { return one.id == set; }), "the NVM set is gone",
+             "it is listed");
   check.that(!scene.manager.allocated(created.dw0()), "its namespace is gone", "it is listed");
   check.precondition_success(scene.manage(CapacityOperation::delete_endurance_group, group), "Capacity Management");
 }

@@ -47,8 +47,7 @@ CONFORMANCE_CASE(admin_commands_leave_unused_dwords_zero, "nvme.completion.admin
   RawAssociation& association = bench.associate();
   host::RawQueue& queue = association.admin();
   judge(check, "Identify", queue.send(host::identify(nvme::Cns::controller), nvme::kIdentifySize).wait());
-  judge(check, "Identify with an unknown CNS",
-        queue.send(host::identify(static_cast<nvme::Cns>(0x7F)), nvme::kIdentifySize).wait());
+  judge(check, "Identify with an unknown CNS", queue.send(host::identify(static_cast<nvme::Cns>(0x7F)), nvme::kIdentifySize).wait());
   judge(check, "Get Log Page", queue.send(host::get_log(nvme::LogPage::smart, nvme::SmartLog::size), nvme::SmartLog::size).wait());
   judge(check, "Abort", queue.send(host::abort(0, 0x7777)).wait(), {.dw0 = 0xFFFFFFFE});
   judge(check, "Get Features of Number of Queues", queue.send(host::get_features(nvme::FeatureId::number_of_queues)).wait(), kDw1);

@@ -11,8 +11,7 @@ bool plain(const BlockLayout& layout) { return layout.metadata_bytes == 0 && lay
 
 CONFORMANCE_CASE(copy_has_limits, "nvme.copy.limits", roles::controller, needs(has_namespace), copies) {
   IoScene scene(bench);
-  const auto reply =
-      scene.association.admin().send(host::identify(nvme::Cns::identify_namespace, scene.nsid), 4096).wait();
+  const auto reply = scene.association.admin().send(host::identify(nvme::Cns::identify_namespace, scene.nsid), 4096).wait();
   check.precondition_success(reply, "Identify Namespace");
   const View<nvme::IdentifyNamespace> id{reply.data};
   check.that(id.get(nvme::id_ns::mssrl) != 0, "MSSRL is not 0", "it is");
@@ -23,8 +22,7 @@ CONFORMANCE_CASE(copy_has_limits, "nvme.copy.limits", roles::controller, needs(h
   check.that(formats != 0, "CDFS names a descriptor format", "it is 0");
 }
 
-CONFORMANCE_CASE(copy_writes_the_source, "nvme.copy.data", roles::controller, needs(has_namespace), copies,
-                 needs(has_copy_format<0>)) {
+CONFORMANCE_CASE(copy_writes_the_source, "nvme.copy.data", roles::controller, needs(has_namespace), copies, needs(has_copy_format<0>)) {
   CopyScene scene(bench, check);
   const Bytes data = scene.prepare(check, kFrom, 0x71, kCount);
   scene.prepare(check, kTo, 0x72, kCount);
@@ -63,8 +61,7 @@ CONFORMANCE_CASE(copy_keeps_the_order_of_ranges, "nvme.copy.order", roles::contr
   if (check.success(copied, "Read")) check.bytes("the blocks of all ranges", copied.data, expected);
 }
 
-CONFORMANCE_CASE(copy_leaves_the_rest, "nvme.copy.source", roles::controller, needs(has_namespace), copies,
-                 needs(has_copy_format<0>)) {
+CONFORMANCE_CASE(copy_leaves_the_rest, "nvme.copy.source", roles::controller, needs(has_namespace), copies, needs(has_copy_format<0>)) {
   CopyScene scene(bench, check);
   const Bytes source = scene.prepare(check, kFrom, 0x75, kCount);
   const Bytes around = scene.prepare(check, kTo - 1, 0x76, kCount + 2);
@@ -74,8 +71,7 @@ CONFORMANCE_CASE(copy_leaves_the_rest, "nvme.copy.source", roles::controller, ne
   check.bytes("the block behind", scene.read(kTo + kCount, 1).data, scene.block(around, kCount + 1));
 }
 
-CONFORMANCE_CASE(copy_counts_ranges, "nvme.copy.ranges", roles::controller, needs(has_namespace), copies,
-                 needs(has_copy_format<0>)) {
+CONFORMANCE_CASE(copy_counts_ranges, "nvme.copy.ranges", roles::controller, needs(has_namespace), copies, needs(has_copy_format<0>)) {
   CopyScene scene(bench, check);
   if (scene.ranges >= 128 || scene.total_blocks <= scene.ranges) throw CannotArrange{"as many ranges as can be said"};
   const std::vector<CopySource> many(scene.ranges + 1, {.slba = kFrom, .blocks = 1});
@@ -89,27 +85,25 @@ CONFORMANCE_CASE(copy_bounds_a_range, "nvme.copy.range-length", roles::controlle
   CopyScene scene(bench, check);
   const std::uint32_t beyond = scene.range_blocks + 1;
   if (beyond > 65536 || 2 * beyond > scene.blocks) throw CannotArrange{"the namespace holds no such range"};
-  check.status(scene.copy_to(beyond, {{.slba = 0, .blocks = beyond}}), sc::command_size_limit_exceeded,
-               "a block more than MSSRL");
+  check.status(scene.copy_to(beyond, {{.slba = 0, .blocks = beyond}}), sc::command_size_limit_exceeded, "a block more than MSSRL");
 }
 
-CONFORMANCE_CASE(copy_bounds_all_ranges, "nvme.copy.total", roles::controller, needs(has_namespace), copies,
-                 needs(has_copy_format<0>)) {
+CONFORMANCE_CASE(copy_bounds_all_ranges, "nvme.copy.total", roles::controller, needs(has_namespace), copies, needs(has_copy_format<0>)) {
   CopyScene scene(bench, check);
   // One block more, not a whole range.
   const std::vector<CopySource> sources = ranges_of(scene, std::uint64_t{scene.total_blocks} + 1);
   check.status(scene.copy_to(scene.range_blocks, sources), sc::command_size_limit_exceeded, "more blocks than MCL");
 }
 
-CONFORMANCE_CASE(copy_source_ends_with_the_namespace, "nvme.copy.source-range", roles::controller,
-                 needs(has_namespace), copies, needs(has_copy_format<0>)) {
+CONFORMANCE_CASE(copy_source_ends_with_the_namespace, "nvme.copy.source-range", roles::controller, needs(has_namespace), copies,
+                 needs(has_copy_format<0>)) {
   CopyScene scene(bench, check);
   check.status(scene.copy_to(kTo, {{.slba = scene.blocks - 1, .blocks = 2}}), sc::lba_out_of_range, "beyond the end");
   check.status(scene.copy_to(kTo, {{.slba = ~std::uint64_t{0}, .blocks = 2}}), sc::lba_out_of_range, "around the end");
 }
 
-CONFORMANCE_CASE(copy_destination_ends_with_the_namespace, "nvme.copy.destination-range", roles::controller,
-                 needs(has_namespace), copies, needs(has_copy_format<0>)) {
+CONFORMANCE_CASE(copy_destination_ends_with_the_namespace, "nvme.copy.destination-range", roles::controller, needs(has_namespace), copies,
+                 needs(has_copy_format<0>)) {
   CopyScene scene(bench, check);
   check.status(scene.copy_to(scene.blocks - 1, {{.slba = kFrom, .blocks = 2}}), sc::lba_out_of_range, "beyond the end");
 }
@@ -123,13 +117,12 @@ CONFORMANCE_CASE(copy_knows_its_formats, "nvme.copy.format", roles::controller, 
     // How long a range of a format is that nobody has defined, a product may find out first.
     constexpr unsigned kDefined = 4;
     const auto legal = format < kDefined ? one_of(sc::invalid_field) : one_of(sc::invalid_field, sc::data_sgl_length_invalid);
-    check.status(scene.io.send(sqe, Bytes(nvme::copy_range_bytes(format))).wait(), legal,
-                 "format " + std::to_string(format));
+    check.status(scene.io.send(sqe, Bytes(nvme::copy_range_bytes(format))).wait(), legal, "format " + std::to_string(format));
   }
 }
 
-CONFORMANCE_CASE(copy_across_is_enabled_first, "nvme.copy.format.disabled", roles::controller, needs(has_namespace),
-                 copies, copies_across) {
+CONFORMANCE_CASE(copy_across_is_enabled_first, "nvme.copy.format.disabled", roles::controller, needs(has_namespace), copies,
+                 copies_across) {
   CopyScene scene(bench, check);
   const std::vector<CopySource> sources{{.nsid = scene.nsid, .slba = kFrom, .blocks = 1}};
   check.status(scene.copy_to(kTo, sources, {.format = 2}), sc::invalid_field, "before CDFE");
@@ -160,8 +153,7 @@ CONFORMANCE_CASE(copy_of_unreadable_blocks, "nvme.copy.uncorrectable", roles::co
                  needs(has_copy_format<0>), needs(claims_oncs<nvme::oncs_bits::write_uncorrectable>)) {
   CopyScene scene(bench, check);
   scene.prepare(check, kFrom, 0x79, kCount);
-  check.precondition_success(scene.io.send(host::write_uncorrectable(scene.nsid, scene.at(kFrom + 1), 1)).wait(),
-                             "Write Uncorrectable");
+  check.precondition_success(scene.io.send(host::write_uncorrectable(scene.nsid, scene.at(kFrom + 1), 1)).wait(), "Write Uncorrectable");
   check.status(scene.copy_to(kTo, {{.slba = kFrom, .blocks = kCount}}), sc::unrecovered_read_error, "Copy");
   scene.prepare(check, kFrom, 0x79, kCount);
 }
@@ -178,8 +170,8 @@ CONFORMANCE_CASE(copy_says_how_far_it_came, "nvme.copy.progress", roles::control
   if (reply.dw0() == 1) check.bytes("range 0", scene.read(kTo, 2).data, data);
 }
 
-CONFORMANCE_CASE(copy_takes_another_namespace, "nvme.copy.across", roles::controller, more_namespaces, copies,
-                 copies_across, needs(has_another_like_the_first)) {
+CONFORMANCE_CASE(copy_takes_another_namespace, "nvme.copy.across", roles::controller, more_namespaces, copies, copies_across,
+                 needs(has_another_like_the_first)) {
   CopyScene scene(bench, check);
   scene.enable_across();
   const std::uint32_t other = second_of(bench);
@@ -191,46 +183,43 @@ CONFORMANCE_CASE(copy_takes_another_namespace, "nvme.copy.across", roles::contro
   check.bytes("the destination", scene.read(kTo, kCount).data, data);
 }
 
-CONFORMANCE_CASE(copy_from_no_namespace, "nvme.copy.across.invalid", roles::controller, needs(has_namespace), copies,
-                 copies_across) {
+CONFORMANCE_CASE(copy_from_no_namespace, "nvme.copy.across.invalid", roles::controller, needs(has_namespace), copies, copies_across) {
   CopyScene scene(bench, check);
   scene.enable_across();
   for (const std::uint32_t nsid : {0u, 0xFFFFFFFFu}) {
-    check.status(scene.copy_to(kTo, {{.nsid = nsid, .slba = kFrom, .blocks = 1}}, {.format = 2}),
-                 sc::invalid_namespace_or_format, "NSID " + std::to_string(nsid));
+    check.status(scene.copy_to(kTo, {{.nsid = nsid, .slba = kFrom, .blocks = 1}}, {.format = 2}), sc::invalid_namespace_or_format,
+                 "NSID " + std::to_string(nsid));
   }
 }
 
-CONFORMANCE_CASE(copy_from_an_inactive_namespace, "nvme.copy.across.inactive", roles::controller,
-                 needs(has_namespace), copies, copies_across) {
+CONFORMANCE_CASE(copy_from_an_inactive_namespace, "nvme.copy.across.inactive", roles::controller, needs(has_namespace), copies,
+                 copies_across) {
   CopyScene scene(bench, check);
   scene.enable_across();
   const auto list = scene.association.admin().send(host::identify(nvme::Cns::active_namespace_list), 4096).wait();
   check.precondition_success(list, "the list of active namespaces");
   const std::uint32_t inactive = lowest_inactive(list.data);
   if (inactive > bench.declared().identify().get(nvme::id_ctrl::nn)) throw CannotArrange{"all NSIDs are active"};
-  check.status(scene.copy_to(kTo, {{.nsid = inactive, .slba = kFrom, .blocks = 1}}, {.format = 2}), sc::invalid_field,
-               "an inactive NSID");
+  check.status(scene.copy_to(kTo, {{.nsid = inactive, .slba = kFrom, .blocks = 1}}, {.format = 2}), sc::invalid_field, "an inactive NSID");
 }
 
-CONFORMANCE_CASE(copy_onto_itself, "nvme.copy.across.overlap", roles::controller, needs(has_namespace), copies,
-                 copies_across) {
+CONFORMANCE_CASE(copy_onto_itself, "nvme.copy.across.overlap", roles::controller, needs(has_namespace), copies, copies_across) {
   CopyScene scene(bench, check);
   scene.enable_across();
-  check.status(scene.copy_to(kFrom + 2, {{.nsid = scene.nsid, .slba = kFrom, .blocks = kCount}}, {.format = 2}),
-               sc::overlapping_io_range, "two blocks in common");
-  check.status(scene.copy_to(kFrom, {{.nsid = scene.nsid, .slba = kFrom + 2, .blocks = kCount}}, {.format = 2}),
-               sc::overlapping_io_range, "two blocks in common, the source behind");
+  check.status(scene.copy_to(kFrom + 2, {{.nsid = scene.nsid, .slba = kFrom, .blocks = kCount}}, {.format = 2}), sc::overlapping_io_range,
+               "two blocks in common");
+  check.status(scene.copy_to(kFrom, {{.nsid = scene.nsid, .slba = kFrom + 2, .blocks = kCount}}, {.format = 2}), sc::overlapping_io_range,
+               "two blocks in common, the source behind");
 }
 
-CONFORMANCE_CASE(copy_of_other_blocks, "nvme.copy.across.incompatible", roles::controller, more_namespaces, copies,
-                 copies_across, needs(has_layout<&unprotected_metadata>)) {
+CONFORMANCE_CASE(copy_of_other_blocks, "nvme.copy.across.incompatible", roles::controller, more_namespaces, copies, copies_across,
+                 needs(has_layout<&unprotected_metadata>)) {
   CopyScene scene(bench, check);
   scene.enable_across();
   const host::NamespaceFacts* const other = find_namespace(bench.declared(), &unprotected_metadata);
   if (other == nullptr || other->layout == scene.layout) throw CannotArrange{"all namespaces have the same blocks"};
-  check.status(scene.copy_to(kTo, {{.nsid = other->nsid, .slba = kFrom, .blocks = 1}}, {.format = 2}),
-               sc::incompatible_namespace_or_format, "blocks with metadata");
+  check.status(scene.copy_to(kTo, {{.nsid = other->nsid, .slba = kFrom, .blocks = 1}}, {.format = 2}), sc::incompatible_namespace_or_format,
+               "blocks with metadata");
 }
 
 CONFORMANCE_CASE(copy_passes_tags_on, "nvme.copy.protection.pass", roles::controller, protected_namespaces, copies,
@@ -257,15 +246,14 @@ CONFORMANCE_CASE(copy_replaces_tags, "nvme.copy.protection.replace", roles::cont
   has_tags(check, scene, scene.look(check, kTo, kCount), scene.tags_at(kTo, 0x99));
 }
 
-CONFORMANCE_CASE(copy_checks_the_source, "nvme.copy.protection.checks", roles::controller, protected_namespaces,
-                 copies, needs(has_copy_format<0>), needs(has_layout<&alone<1>>)) {
+CONFORMANCE_CASE(copy_checks_the_source, "nvme.copy.protection.checks", roles::controller, protected_namespaces, copies,
+                 needs(has_copy_format<0>), needs(has_layout<&alone<1>>)) {
   ProtectedScene scene(bench, &alone<1>);
   Bytes whole = scene.whole(0x83, kCount, scene.tags_at(kFrom, 1));
   scene.block(whole, 3)[7] ^= 2;
   scene.plant(check, kFrom, whole);
   const auto read = [&](const Prinfo& info, std::uint16_t application) {
-    const std::vector<CopySource> sources{
-        {.slba = kFrom, .blocks = kCount, .tags = scene.tags_at(kFrom, application)}};
+    const std::vector<CopySource> sources{{.slba = kFrom, .blocks = kCount, .tags = scene.tags_at(kFrom, application)}};
     Prinfo acting = info;
     acting.act = true;
     const CopyOrder order{.read = acting, .write = {.act = true}, .tags = scene.tags_at(kTo)};
@@ -275,20 +263,20 @@ CONFORMANCE_CASE(copy_checks_the_source, "nvme.copy.protection.checks", roles::c
   check.status(read({.application = true}, 2), sc::application_tag_check_error, "another application tag");
 }
 
-CONFORMANCE_CASE(copy_acts_on_both_sides, "nvme.copy.protection.differs", roles::controller, protected_namespaces,
-                 copies, needs(has_copy_format<0>), needs(has_layout<&alone<1>>)) {
+CONFORMANCE_CASE(copy_acts_on_both_sides, "nvme.copy.protection.differs", roles::controller, protected_namespaces, copies,
+                 needs(has_copy_format<0>), needs(has_layout<&alone<1>>)) {
   ProtectedScene scene(bench, &alone<1>);
   scene.plant(check, kFrom, scene.whole(0x84, kCount, scene.tags_at(kFrom)));
   const std::vector<CopySource> sources{{.slba = kFrom, .blocks = kCount}};
   const auto tags = scene.tags_at(kTo);
-  check.status(copy(scene.io, scene.nsid, scene.layout, kTo, sources, {.read = {.act = true}, .tags = tags}),
-               sc::invalid_field, "PRACT of the read alone");
-  check.status(copy(scene.io, scene.nsid, scene.layout, kTo, sources, {.write = {.act = true}, .tags = tags}),
-               sc::invalid_field, "PRACT of the write alone");
+  check.status(copy(scene.io, scene.nsid, scene.layout, kTo, sources, {.read = {.act = true}, .tags = tags}), sc::invalid_field,
+               "PRACT of the read alone");
+  check.status(copy(scene.io, scene.nsid, scene.layout, kTo, sources, {.write = {.act = true}, .tags = tags}), sc::invalid_field,
+               "PRACT of the write alone");
 }
 
-CONFORMANCE_CASE(copy_inserts_tags, "nvme.copy.protection.insert", roles::controller, more_namespaces, copies,
-                 copies_across, needs(has_layout<&alone<1>>), needs(has_layout<&plain>)) {
+CONFORMANCE_CASE(copy_inserts_tags, "nvme.copy.protection.insert", roles::controller, more_namespaces, copies, copies_across,
+                 needs(has_layout<&alone<1>>), needs(has_layout<&plain>)) {
   ProtectedScene scene(bench, &alone<1>);
   CopyScene first(bench, check);
   first.enable_across();
@@ -304,8 +292,8 @@ CONFORMANCE_CASE(copy_inserts_tags, "nvme.copy.protection.insert", roles::contro
   has_tags(check, scene, medium, scene.tags_at(kTo, 0x5F));
 }
 
-CONFORMANCE_CASE(copy_strips_tags, "nvme.copy.protection.strip", roles::controller, more_namespaces, copies,
-                 copies_across, needs(has_layout<&alone<1>>), needs(has_layout<&plain>)) {
+CONFORMANCE_CASE(copy_strips_tags, "nvme.copy.protection.strip", roles::controller, more_namespaces, copies, copies_across,
+                 needs(has_layout<&alone<1>>), needs(has_layout<&plain>)) {
   ProtectedScene scene(bench, &alone<1>);
   CopyScene first(bench, check);
   first.enable_across();
@@ -321,24 +309,19 @@ CONFORMANCE_CASE(copy_strips_tags, "nvme.copy.protection.strip", roles::controll
   const auto read = first.io.send(host::read(to->nsid, kTo, kCount), kCount * 512).wait();
   check.precondition_success(read, "Read");
   for (std::size_t i = 0; i < kCount; ++i) {
-    check.bytes("data of block " + std::to_string(i), ByteView{read.data}.subspan(i * 512, 512),
-                scene.block(whole, i).first(512));
+    check.bytes("data of block " + std::to_string(i), ByteView{read.data}.subspan(i * 512, 512), scene.block(whole, i).first(512));
   }
 }
 
-CONFORMANCE_CASE(copy_format_has_room_for_tags, "nvme.copy.protection.format", roles::controller, protected_namespaces,
-                 copies, needs(has_copy_format<0>), needs(has_copy_format<1>),
-                 needs(has_layout<&guarded<ProtectionFormat::guard_64>>)) {
+CONFORMANCE_CASE(copy_format_has_room_for_tags, "nvme.copy.protection.format", roles::controller, protected_namespaces, copies,
+                 needs(has_copy_format<0>), needs(has_copy_format<1>), needs(has_layout<&guarded<ProtectionFormat::guard_64>>)) {
   ProtectedScene scene(bench, &guarded<ProtectionFormat::guard_64>);
   scene.plant(check, kFrom, scene.whole(0x87, kCount, scene.tags_at(kFrom)));
   const std::vector<CopySource> sources{{.slba = kFrom, .blocks = kCount, .tags = scene.tags_at(kFrom)}};
   const CopyOrder narrow{.read = {.act = true}, .write = {.act = true}, .tags = scene.tags_at(kTo)};
-  check.status(copy(scene.io, scene.nsid, scene.layout, kTo, sources, narrow), sc::invalid_namespace_or_format,
-               "format 0h");
-  const CopyOrder wide{.format = 1,
-                       .read = {.act = true, .guard = true, .reference = true},
-                       .write = {.act = true},
-                       .tags = scene.tags_at(kTo, 0x44)};
+  check.status(copy(scene.io, scene.nsid, scene.layout, kTo, sources, narrow), sc::invalid_namespace_or_format, "format 0h");
+  const CopyOrder wide{
+      .format = 1, .read = {.act = true, .guard = true, .reference = true}, .write = {.act = true}, .tags = scene.tags_at(kTo, 0x44)};
   if (!check.success(copy(scene.io, scene.nsid, scene.layout, kTo, sources, wide), "format 1h")) return;
   has_tags(check, scene, scene.look(check, kTo, kCount), scene.tags_at(kTo, 0x44));
 }

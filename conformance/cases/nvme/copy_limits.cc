@@ -12,9 +12,8 @@ namespace {
 
 constexpr std::size_t kHolder = 0, kStranger = 1;
 
-const arranged with_power_losses{"a loss of power", [](EmbeddedSetup& setup) {
-                                   setup.subsystem.volatile_write_cache = setup.subsystem.power_loss_forgets = true;
-                                 }};
+const arranged with_power_losses{
+    "a loss of power", [](EmbeddedSetup& setup) { setup.subsystem.volatile_write_cache = setup.subsystem.power_loss_forgets = true; }};
 
 /// The host may name source namespaces.
 void enable_across(Check& check, RawAssociation& association) {
@@ -25,8 +24,7 @@ void enable_across(Check& check, RawAssociation& association) {
 }
 
 /// Blocks of a namespace, written by one that may.
-Bytes prepare(Check& check, host::RawQueue& io, std::uint32_t nsid, std::uint64_t lba, std::uint8_t mark,
-              std::uint32_t block_bytes) {
+Bytes prepare(Check& check, host::RawQueue& io, std::uint32_t nsid, std::uint64_t lba, std::uint8_t mark, std::uint32_t block_bytes) {
   const Bytes data = pattern(mark, kCount, block_bytes);
   check.precondition_success(io.send(host::write(nsid, lba, kCount), data).wait(), "Write");
   return data;
@@ -41,8 +39,7 @@ CONFORMANCE_CASE(copy_reaches_its_limits, "nvme.copy.limits-reached", roles::con
     throw CannotArrange{"the namespace holds no two such ranges"};
   }
   const Bytes last = scene.prepare(check, scene.range_blocks - 1, 0x91, 1);
-  if (check.success(scene.copy_to(scene.range_blocks, {{.slba = 0, .blocks = scene.range_blocks}}),
-                    "as many blocks as MSSRL says")) {
+  if (check.success(scene.copy_to(scene.range_blocks, {{.slba = 0, .blocks = scene.range_blocks}}), "as many blocks as MSSRL says")) {
     const auto reply = scene.read(std::uint64_t{2} * scene.range_blocks - 1, 1);
     if (check.success(reply, "Read")) check.bytes("the last block of the destination", reply.data, last);
   }
@@ -103,8 +100,8 @@ CONFORMANCE_CASE(copy_with_fua_survives_a_loss_of_power, "nvme.copy.fua", roles:
   }
 }
 
-CONFORMANCE_CASE(strangers_do_not_copy_to_what_is_reserved, "nvme.copy.reservation", roles::controller, copies,
-                 needs(has_copy_format<0>), reservations) {
+CONFORMANCE_CASE(strangers_do_not_copy_to_what_is_reserved, "nvme.copy.reservation", roles::controller, copies, needs(has_copy_format<0>),
+                 reservations) {
   ReservationScene scene(bench, check, 2);
   const BlockLayout layout = bench.declared().namespaces.front().layout;
   unsigned looked = 0;
@@ -124,9 +121,8 @@ CONFORMANCE_CASE(strangers_do_not_copy_to_what_is_reserved, "nvme.copy.reservati
   check.precondition(looked > 0, "the product has a type of reservation");
 }
 
-CONFORMANCE_CASE(strangers_do_not_copy_from_what_is_exclusive, "nvme.copy.across.reservation", roles::controller,
-                 more_namespaces, copies, copies_across, needs(has_another_like_the_first),
-                 needs(claims_types<ReservationType::exclusive_access>)) {
+CONFORMANCE_CASE(strangers_do_not_copy_from_what_is_exclusive, "nvme.copy.across.reservation", roles::controller, more_namespaces, copies,
+                 copies_across, needs(has_another_like_the_first), needs(claims_types<ReservationType::exclusive_access>)) {
   ReservationScene scene(bench, check, 2);
   const BlockLayout layout = bench.declared().namespaces.front().layout;
   const std::uint32_t other = second_of(bench);

@@ -52,8 +52,8 @@ struct CopyOrder {
 };
 
 inline host::RawReply copy(host::RawQueue& io, std::uint32_t nsid, const BlockLayout& layout, std::uint64_t to,
-                    const std::vector<CopySource>& sources, const CopyOrder& order = {},
-                    const BlockLayout* source_layout = nullptr) {
+                           const std::vector<CopySource>& sources, const CopyOrder& order = {},
+                           const BlockLayout* source_layout = nullptr) {
   Bytes data;
   for (const CopySource& source : sources) {
     const Bytes range = nvme::write_copy_source(source, order.format, source_layout ? *source_layout : layout);

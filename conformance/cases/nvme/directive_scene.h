@@ -32,8 +32,7 @@ class DirectiveScene {
   host::RawReply parameters(std::uint32_t of) {
     constexpr auto kSize = nvme::DirectiveParameters::size;
     return admin()
-        .send(host::directive_receive(of, nvme::DirectiveType::identify,
-                                      nvme::directive_operation::identify_return_parameters, kSize),
+        .send(host::directive_receive(of, nvme::DirectiveType::identify, nvme::directive_operation::identify_return_parameters, kSize),
               kSize)
         .wait();
   }
@@ -42,15 +41,11 @@ class DirectiveScene {
     check_.require_success(reply, "Directive Receive, Return Parameters");
     return Record<nvme::DirectiveParameters>{reply.data};
   }
-  bool supported(nvme::DirectiveType type) {
-    return has(parameters(), nvme::directive_parameters::supported.offset, type);
-  }
+  bool supported(nvme::DirectiveType type) { return has(parameters(), nvme::directive_parameters::supported.offset, type); }
   bool enabled(nvme::DirectiveType type = nvme::DirectiveType::streams) {
     return has(parameters(), nvme::directive_parameters::enabled.offset, type);
   }
-  host::RawReply enable(nvme::DirectiveType type, bool on = true) {
-    return admin().send(host::enable_directive(nsid, type, on)).wait();
-  }
+  host::RawReply enable(nvme::DirectiveType type, bool on = true) { return admin().send(host::enable_directive(nsid, type, on)).wait(); }
   /// INCONCLUSIVE where there are none.
   void need_streams() { check_.precondition(supported(nvme::DirectiveType::streams), "the product has streams"); }
   /// Streams of the first namespace that the case does not judge the enabling of.
@@ -58,16 +53,12 @@ class DirectiveScene {
     need_streams();
     check_.precondition_success(enable(nvme::DirectiveType::streams), "Directive Send, Enable Directive");
   }
-  void disable_streams() {
-    check_.precondition_success(enable(nvme::DirectiveType::streams, false), "Directive Send, disabling streams");
-  }
+  void disable_streams() { check_.precondition_success(enable(nvme::DirectiveType::streams, false), "Directive Send, disabling streams"); }
 
   host::RawReply streams_of(std::uint32_t of) {
     constexpr auto kSize = nvme::StreamParameters::size;
     return admin()
-        .send(host::directive_receive(of, nvme::DirectiveType::streams,
-                                      nvme::directive_operation::streams_return_parameters, kSize),
-              kSize)
+        .send(host::directive_receive(of, nvme::DirectiveType::streams, nvme::directive_operation::streams_return_parameters, kSize), kSize)
         .wait();
   }
   Record<nvme::StreamParameters> streams() {
@@ -77,11 +68,10 @@ class DirectiveScene {
   }
   std::vector<std::uint16_t> open() {
     constexpr std::size_t kSize = 512;
-    const auto reply = admin()
-                           .send(host::directive_receive(nsid, nvme::DirectiveType::streams,
-                                                         nvme::directive_operation::streams_get_status, kSize),
-                                 kSize)
-                           .wait();
+    const auto reply =
+        admin()
+            .send(host::directive_receive(nsid, nvme::DirectiveType::streams, nvme::directive_operation::streams_get_status, kSize), kSize)
+            .wait();
     check_.require_success(reply, "Directive Receive, Get Status");
     const std::size_t count = std::min<std::size_t>(load_le<std::uint16_t>(reply.data.data()), kSize / 2 - 1);
     std::vector<std::uint16_t> ids;
@@ -91,14 +81,12 @@ class DirectiveScene {
   host::RawReply release(std::uint16_t stream) { return release_in(nsid, stream); }
   host::RawReply release_in(std::uint32_t of, std::uint16_t stream) {
     return admin()
-        .send(host::directive_send(of, nvme::DirectiveType::streams,
-                                   nvme::directive_operation::streams_release_identifier, stream))
+        .send(host::directive_send(of, nvme::DirectiveType::streams, nvme::directive_operation::streams_release_identifier, stream))
         .wait();
   }
   host::RawReply release_resources() {
     return admin()
-        .send(host::directive_send(nsid, nvme::DirectiveType::streams,
-                                   nvme::directive_operation::streams_release_resources))
+        .send(host::directive_send(nsid, nvme::DirectiveType::streams, nvme::directive_operation::streams_release_resources))
         .wait();
   }
   host::RawReply allocate(std::uint16_t wanted) { return admin().send(host::allocate_streams(nsid, wanted)).wait(); }
@@ -116,9 +104,7 @@ class DirectiveScene {
     command.set(nvme::rw_sqe::dtype, type).set(nvme::rw_sqe::dspec, specific);
     return manager.io().send(command, some_data(mark)).wait();
   }
-  host::RawReply write(std::uint16_t stream) {
-    return write(static_cast<unsigned>(nvme::DirectiveType::streams), stream);
-  }
+  host::RawReply write(std::uint16_t stream) { return write(static_cast<unsigned>(nvme::DirectiveType::streams), stream); }
   void open_stream(std::uint16_t stream) { check_.precondition_success(write(stream), "Write with a stream"); }
 
   static bool has(const Record<nvme::DirectiveParameters>& page, std::size_t offset, nvme::DirectiveType type) {

@@ -12,8 +12,8 @@ constexpr auto kReservedType = static_cast<DirectiveType>(0x0E);
 
 }  // namespace
 
-CONFORMANCE_CASE(identify_directive_is_there, "nvme.directives.claim", roles::controller, needs(has_directives),
-                 needs(has_namespace), having_directives) {
+CONFORMANCE_CASE(identify_directive_is_there, "nvme.directives.claim", roles::controller, needs(has_directives), needs(has_namespace),
+                 having_directives) {
   DirectiveScene scene(bench, check);
   const auto page = scene.parameters();
   check.that(DirectiveScene::has(page, dp::supported.offset, DirectiveType::identify), "the Identify directive is supported");
@@ -26,28 +26,26 @@ CONFORMANCE_CASE(enabled_directives_are_supported, "nvme.directives.enabled", ro
   const auto page = scene.parameters();
   for (std::size_t i = 0; i < 32; ++i) {
     const unsigned supported = page.bytes()[dp::supported.offset + i], enabled = page.bytes()[dp::enabled.offset + i];
-    check.equal("types of byte " + std::to_string(i) + " that are enabled without being supported",
-                enabled & ~supported, 0u);
+    check.equal("types of byte " + std::to_string(i) + " that are enabled without being supported", enabled & ~supported, 0u);
   }
 }
 
-CONFORMANCE_CASE(directives_do_not_persist, "nvme.directives.persistent", roles::controller, needs(has_directives),
-                 needs(has_namespace), having_directives) {
+CONFORMANCE_CASE(directives_do_not_persist, "nvme.directives.persistent", roles::controller, needs(has_directives), needs(has_namespace),
+                 having_directives) {
   DirectiveScene scene(bench, check);
   check.equal("persistent types 0 and 1", scene.parameters().bytes()[dp::persistent.offset] & 3u, 0u);
 }
 
-CONFORMANCE_CASE(unknown_directives_are_refused, "nvme.directives.type", roles::controller, needs(has_directives),
-                 needs(has_namespace), having_directives, reaches{"directive.type"}) {
+CONFORMANCE_CASE(unknown_directives_are_refused, "nvme.directives.type", roles::controller, needs(has_directives), needs(has_namespace),
+                 having_directives, reaches{"directive.type"}) {
   DirectiveScene scene(bench, check);
-  check.status(scene.admin().send(host::directive_receive(scene.nsid, kReservedType, 1, 4096), 4096).wait(),
-               sc::invalid_field, "Directive Receive");
-  check.status(scene.admin().send(host::directive_send(scene.nsid, kReservedType, 1)).wait(), sc::invalid_field,
-               "Directive Send");
+  check.status(scene.admin().send(host::directive_receive(scene.nsid, kReservedType, 1, 4096), 4096).wait(), sc::invalid_field,
+               "Directive Receive");
+  check.status(scene.admin().send(host::directive_send(scene.nsid, kReservedType, 1)).wait(), sc::invalid_field, "Directive Send");
 }
 
-CONFORMANCE_CASE(reserved_directive_operations_are_refused, "nvme.directives.operation", roles::controller,
-                 needs(has_directives), needs(has_namespace), having_directives, reaches{"directive.operation"}) {
+CONFORMANCE_CASE(reserved_directive_operations_are_refused, "nvme.directives.operation", roles::controller, needs(has_directives),
+                 needs(has_namespace), having_directives, reaches{"directive.operation"}) {
   DirectiveScene scene(bench, check);
   constexpr std::uint8_t kReserved = 0xEE;
   const auto receive = host::directive_receive(scene.nsid, DirectiveType::identify, kReserved, 4096);
@@ -56,9 +54,8 @@ CONFORMANCE_CASE(reserved_directive_operations_are_refused, "nvme.directives.ope
   check.refused(scene.admin().send(send).wait(), "Directive Send, operation EEh");
 }
 
-CONFORMANCE_CASE(directives_are_those_of_a_namespace, "nvme.directives.namespace", roles::controller,
-                 needs(has_directives), needs(has_namespace), having_directives,
-                 reaches{"directive.nsid", "directive.nsid.inactive"}) {
+CONFORMANCE_CASE(directives_are_those_of_a_namespace, "nvme.directives.namespace", roles::controller, needs(has_directives),
+                 needs(has_namespace), having_directives, reaches{"directive.nsid", "directive.nsid.inactive"}) {
   DirectiveScene scene(bench, check);
   const auto legal = one_of(sc::invalid_namespace_or_format, sc::invalid_field);
   const std::uint32_t limit = bench.declared().identify().get(nvme::id_ctrl::nn);
@@ -79,8 +76,8 @@ CONFORMANCE_CASE(disabled_directives_are_refused, "nvme.directives.disabled", ro
   check.status(scene.release(1), sc::invalid_field, "Directive Send");
 }
 
-CONFORMANCE_CASE(directives_are_enabled_and_disabled, "nvme.directives.enable", roles::controller,
-                 needs(has_directives), needs(has_namespace), having_directives) {
+CONFORMANCE_CASE(directives_are_enabled_and_disabled, "nvme.directives.enable", roles::controller, needs(has_directives),
+                 needs(has_namespace), having_directives) {
   DirectiveScene scene(bench, check);
   scene.need_streams();
   if (!check.success(scene.enable(DirectiveType::streams), "Directive Send, Enable Directive")) return;
@@ -106,27 +103,27 @@ CONFORMANCE_CASE(directives_are_enabled_and_disabled, "nvme.directives.enable", 
   }
 }
 
-CONFORMANCE_CASE(identify_directive_cannot_be_switched, "nvme.directives.enable.identify", roles::controller,
-                 needs(has_directives), needs(has_namespace), having_directives, reaches{"directive.enable"}) {
+CONFORMANCE_CASE(identify_directive_cannot_be_switched, "nvme.directives.enable.identify", roles::controller, needs(has_directives),
+                 needs(has_namespace), having_directives, reaches{"directive.enable"}) {
   DirectiveScene scene(bench, check);
   check.status(scene.enable(DirectiveType::identify, true), sc::invalid_field, "enabling it");
   check.status(scene.enable(DirectiveType::identify, false), sc::invalid_field, "disabling it");
 }
 
-CONFORMANCE_CASE(unknown_directives_cannot_be_enabled, "nvme.directives.enable.unsupported", roles::controller,
-                 needs(has_directives), needs(has_namespace), having_directives, reaches{"directive.enable"}) {
+CONFORMANCE_CASE(unknown_directives_cannot_be_enabled, "nvme.directives.enable.unsupported", roles::controller, needs(has_directives),
+                 needs(has_namespace), having_directives, reaches{"directive.enable"}) {
   DirectiveScene scene(bench, check);
   check.status(scene.enable(kReservedType), sc::invalid_field);
 }
 
-CONFORMANCE_CASE(directive_parameters_are_of_one_namespace, "nvme.directives.broadcast", roles::controller,
-                 needs(has_directives), needs(has_namespace), having_directives, reaches{"directive.nsid.broadcast"}) {
+CONFORMANCE_CASE(directive_parameters_are_of_one_namespace, "nvme.directives.broadcast", roles::controller, needs(has_directives),
+                 needs(has_namespace), having_directives, reaches{"directive.nsid.broadcast"}) {
   DirectiveScene scene(bench, check);
   check.status(scene.parameters(nvme::kAllNamespaces), sc::invalid_field);
 }
 
-CONFORMANCE_CASE(directives_are_those_of_the_host, "nvme.directives.controllers", roles::controller,
-                 needs(has_directives), needs(has_namespace), needs(shares_its_namespace), having_directives) {
+CONFORMANCE_CASE(directives_are_those_of_the_host, "nvme.directives.controllers", roles::controller, needs(has_directives),
+                 needs(has_namespace), needs(shares_its_namespace), having_directives) {
   DirectiveScene scene(bench, check);
   DirectiveScene other(bench, check);
   scene.enable_streams();
@@ -134,8 +131,8 @@ CONFORMANCE_CASE(directives_are_those_of_the_host, "nvme.directives.controllers"
   scene.disable_streams();
 }
 
-CONFORMANCE_CASE(directives_are_not_those_of_other_hosts, "nvme.directives.hosts", roles::controller,
-                 needs(has_directives), needs(has_namespace), needs(shares_its_namespace), having_directives) {
+CONFORMANCE_CASE(directives_are_not_those_of_other_hosts, "nvme.directives.hosts", roles::controller, needs(has_directives),
+                 needs(has_namespace), needs(shares_its_namespace), having_directives) {
   DirectiveScene scene(bench, check);
   host::HostId stranger = kBenchHostId;
   stranger[0] ^= 0xFF;
@@ -154,8 +151,8 @@ CONFORMANCE_CASE(directives_are_disabled_by_a_reset, "nvme.directives.reset", ro
   check.that(!scene.enabled(), "streams are disabled", "they are enabled");
 }
 
-CONFORMANCE_CASE(directives_outlive_the_reset_of_one_controller, "nvme.directives.reset.other", roles::controller,
-                 needs(has_directives), needs(has_namespace), needs(shares_its_namespace), having_directives) {
+CONFORMANCE_CASE(directives_outlive_the_reset_of_one_controller, "nvme.directives.reset.other", roles::controller, needs(has_directives),
+                 needs(has_namespace), needs(shares_its_namespace), having_directives) {
   DirectiveScene scene(bench, check);
   DirectiveScene other(bench, check);
   scene.enable_streams();

@@ -60,9 +60,7 @@ class EffectsScene {
 
  private:
   static std::string_view name_of(IoOpcode opcode) { return nvme::io_opcode_name(static_cast<std::uint8_t>(opcode)); }
-  static std::string_view name_of(AdminOpcode opcode) {
-    return nvme::admin_opcode_name(static_cast<std::uint8_t>(opcode));
-  }
+  static std::string_view name_of(AdminOpcode opcode) { return nvme::admin_opcode_name(static_cast<std::uint8_t>(opcode)); }
   Check& check_;
   Bytes page_;
   unsigned looked_ = 0;
@@ -70,8 +68,8 @@ class EffectsScene {
 
 }  // namespace
 
-CONFORMANCE_CASE(effects_tell_who_changes_blocks, "nvme.log.effects-content", roles::controller, has_effects,
-                 needs(has_namespace), more_commands) {
+CONFORMANCE_CASE(effects_tell_who_changes_blocks, "nvme.log.effects-content", roles::controller, has_effects, needs(has_namespace),
+                 more_commands) {
   EffectsScene scene(bench, check);
   scene.say("LBCC", kWriters, nvme::command_effect::lbcc, true);
   scene.say("LBCC", kErasers, nvme::command_effect::lbcc, true);
@@ -80,15 +78,15 @@ CONFORMANCE_CASE(effects_tell_who_changes_blocks, "nvme.log.effects-content", ro
   check.precondition(scene.looked() > 0, "the log has commands");
 }
 
-CONFORMANCE_CASE(effects_tell_who_makes_namespaces, "nvme.log.effects-inventory", roles::controller, has_effects,
-                 needs(manages_namespaces), more_commands) {
+CONFORMANCE_CASE(effects_tell_who_makes_namespaces, "nvme.log.effects-inventory", roles::controller, has_effects, needs(manages_namespaces),
+                 more_commands) {
   EffectsScene scene(bench, check);
   scene.say("NIC", kMakers, nvme::command_effect::nic, true);
   check.precondition(scene.looked() > 0, "the log has Namespace Management or Namespace Attachment");
 }
 
-CONFORMANCE_CASE(effects_tell_that_format_changes_capabilities, "nvme.log.effects-capabilities", roles::controller,
-                 has_effects, needs(has_format), more_commands) {
+CONFORMANCE_CASE(effects_tell_that_format_changes_capabilities, "nvme.log.effects-capabilities", roles::controller, has_effects,
+                 needs(has_format), more_commands) {
   constexpr AdminOpcode kFormat[] = {AdminOpcode::format_nvm};
   EffectsScene scene(bench, check);
   scene.say("NCC", kFormat, nvme::command_effect::ncc, true);

@@ -20,17 +20,15 @@ constexpr std::uint8_t kReadOnly = nvme::endurance_warning_bits::read_only;
 bool may_have_none(const Declared& declared) {
   return (declared.identify().get(nvme::id_ctrl::ctratt) & nvme::ctratt_bits::variable_capacity_management) != 0;
 }
-bool holds(const std::vector<std::uint16_t>& ids, std::uint16_t id) {
-  return std::find(ids.begin(), ids.end(), id) != ids.end();
-}
+bool holds(const std::vector<std::uint16_t>& ids, std::uint16_t id) { return std::find(ids.begin(), ids.end(), id) != ids.end(); }
 bool ascends(const std::vector<std::uint16_t>& ids) {
   return std::adjacent_find(ids.begin(), ids.end(), std::greater_equal<>()) == ids.end();
 }
 
 }  // namespace
 
-CONFORMANCE_CASE(endurance_groups_have_information, "nvme.endurance.claim", roles::controller, needs(kHasGroups),
-                 needs(is_version_2), having_groups) {
+CONFORMANCE_CASE(endurance_groups_have_information, "nvme.endurance.claim", roles::controller, needs(kHasGroups), needs(is_version_2),
+                 having_groups) {
   EnduranceScene scene(bench, check);
   const auto groups = scene.groups();
   for (const std::uint16_t group : groups) {
@@ -38,8 +36,8 @@ CONFORMANCE_CASE(endurance_groups_have_information, "nvme.endurance.claim", role
   }
 }
 
-CONFORMANCE_CASE(endurance_group_list_ascends, "nvme.endurance.list", roles::controller, needs(kHasGroups),
-                 needs(is_version_2), having_groups) {
+CONFORMANCE_CASE(endurance_group_list_ascends, "nvme.endurance.list", roles::controller, needs(kHasGroups), needs(is_version_2),
+                 having_groups) {
   EnduranceScene scene(bench, check);
   const auto groups = scene.groups();
   const unsigned last = bench.declared().identify().get(nvme::id_ctrl::endgidmax);
@@ -55,8 +53,8 @@ CONFORMANCE_CASE(endurance_group_list_ascends, "nvme.endurance.list", roles::con
              std::to_string(rest.size()) + " entries");
 }
 
-CONFORMANCE_CASE(namespaces_are_in_endurance_groups, "nvme.endurance.namespace", roles::controller, needs(kHasGroups),
-                 needs(is_version_2), needs(has_namespace), having_groups) {
+CONFORMANCE_CASE(namespaces_are_in_endurance_groups, "nvme.endurance.namespace", roles::controller, needs(kHasGroups), needs(is_version_2),
+                 needs(has_namespace), having_groups) {
   EnduranceScene scene(bench, check);
   const auto groups = scene.groups();
   for (const host::NamespaceFacts& facts : bench.declared().namespaces) {
@@ -66,8 +64,8 @@ CONFORMANCE_CASE(namespaces_are_in_endurance_groups, "nvme.endurance.namespace",
   }
 }
 
-CONFORMANCE_CASE(unknown_endurance_groups_have_no_information, "nvme.endurance.unknown", roles::controller,
-                 needs(kHasGroups), needs(is_version_2), having_groups, reaches{"log.endurance.group"}) {
+CONFORMANCE_CASE(unknown_endurance_groups_have_no_information, "nvme.endurance.unknown", roles::controller, needs(kHasGroups),
+                 needs(is_version_2), having_groups, reaches{"log.endurance.group"}) {
   EnduranceScene scene(bench, check);
   const auto groups = scene.groups();
   std::uint16_t group = 1;
@@ -75,8 +73,8 @@ CONFORMANCE_CASE(unknown_endurance_groups_have_no_information, "nvme.endurance.u
   check.status(scene.information(group), sc::invalid_field);
 }
 
-CONFORMANCE_CASE(unknown_endurance_groups_have_no_events, "nvme.endurance.event.unknown", roles::controller,
-                 needs(kHasGroups), needs(is_version_2), having_groups, reaches{"feature.endurance.group"}) {
+CONFORMANCE_CASE(unknown_endurance_groups_have_no_events, "nvme.endurance.event.unknown", roles::controller, needs(kHasGroups),
+                 needs(is_version_2), having_groups, reaches{"feature.endurance.group"}) {
   EnduranceScene scene(bench, check);
   const auto groups = scene.groups();
   std::uint16_t group = 1;
@@ -87,8 +85,8 @@ CONFORMANCE_CASE(unknown_endurance_groups_have_no_events, "nvme.endurance.event.
   check.refused(scene.admin().send(unknown).wait(), "Set Features of a group that is not there");
 }
 
-CONFORMANCE_CASE(endurance_groups_count_commands, "nvme.endurance.counts", roles::controller, needs(kHasGroups),
-                 needs(is_version_2), needs(has_namespace), having_groups) {
+CONFORMANCE_CASE(endurance_groups_count_commands, "nvme.endurance.counts", roles::controller, needs(kHasGroups), needs(is_version_2),
+                 needs(has_namespace), having_groups) {
   EnduranceScene scene(bench, check);
   const Bytes page = scene.manager.page(nvme::Cns::identify_namespace, bench.nsid());
   const std::uint16_t group = View<nvme::IdentifyNamespace>{page}.get(nvme::id_ns::endgid);
@@ -102,20 +100,18 @@ CONFORMANCE_CASE(endurance_groups_count_commands, "nvme.endurance.counts", roles
   check.that(scene.counter(group, eg::hwc) >= writes + 4, "host write commands grow by four");
 }
 
-CONFORMANCE_CASE(endurance_group_capacity_adds_up, "nvme.endurance.capacity", roles::controller, needs(kHasGroups),
-                 needs(is_version_2), having_groups) {
+CONFORMANCE_CASE(endurance_group_capacity_adds_up, "nvme.endurance.capacity", roles::controller, needs(kHasGroups), needs(is_version_2),
+                 having_groups) {
   EnduranceScene scene(bench, check);
   for (const std::uint16_t group : scene.groups()) {
     const std::uint64_t whole = scene.counter(group, eg::tegcap), left = scene.counter(group, eg::uegcap);
     // 0 says that the capacity is not reported.
-    check.that(whole == 0 || left <= whole, "UEGCAP is not above TEGCAP",
-               std::to_string(left) + " of " + std::to_string(whole));
+    check.that(whole == 0 || left <= whole, "UEGCAP is not above TEGCAP", std::to_string(left) + " of " + std::to_string(whole));
   }
 }
 
-CONFORMANCE_CASE(namespaces_need_an_endurance_group, "nvme.endurance.create", roles::controller, needs(kHasGroups),
-                 needs(is_version_2), needs(manages_namespaces), having_groups,
-                 reaches{"namespace.create.endurance_group"}) {
+CONFORMANCE_CASE(namespaces_need_an_endurance_group, "nvme.endurance.create", roles::controller, needs(kHasGroups), needs(is_version_2),
+                 needs(manages_namespaces), having_groups, reaches{"namespace.create.endurance_group"}) {
   EnduranceScene scene(bench, check);
   const auto groups = scene.groups();
   std::uint16_t group = 1;
@@ -136,8 +132,7 @@ CONFORMANCE_CASE(endurance_warnings_are_announced, "nvme.endurance.event", roles
   check.equal("group", unsigned{load_le<std::uint16_t>(page.data() + 8)}, 2u);
 }
 
-CONFORMANCE_CASE(endurance_warnings_are_not_forced_on_hosts, "nvme.endurance.event.disabled", roles::controller,
-                 with_warnings) {
+CONFORMANCE_CASE(endurance_warnings_are_not_forced_on_hosts, "nvme.endurance.event.disabled", roles::controller, with_warnings) {
   EnduranceScene scene(bench, check);
   scene.listen(2, kSpare);
   auto request = scene.admin().send(host::async_event_request());
@@ -172,8 +167,7 @@ CONFORMANCE_CASE(health_sums_endurance_warnings_up, "nvme.endurance.smart", role
   check.equal("byte 6", unsigned{smart(scene, check)[nvme::smart::egcws.offset]}, unsigned{kReadOnly | kSpare});
 }
 
-CONFORMANCE_CASE(warnings_of_all_groups_are_the_subsystems, "nvme.endurance.smart.all", roles::controller,
-                 with_warnings) {
+CONFORMANCE_CASE(warnings_of_all_groups_are_the_subsystems, "nvme.endurance.smart.all", roles::controller, with_warnings) {
   EnduranceScene scene(bench, check);
   bench.subsystem().endurance().set_warning(1, kSpare);
   check.precondition((smart(scene, check)[0] & kSpare) == 0, "a warning of one group is no critical warning");
@@ -181,8 +175,8 @@ CONFORMANCE_CASE(warnings_of_all_groups_are_the_subsystems, "nvme.endurance.smar
   check.equal("available spare in the critical warning", smart(scene, check)[0] & unsigned{kSpare}, unsigned{kSpare});
 }
 
-CONFORMANCE_CASE(nvm_set_list_ascends, "nvme.nvm-sets.list", roles::controller, needs(kHasSets), needs(kHasGroups),
-                 needs(is_version_2), having_groups) {
+CONFORMANCE_CASE(nvm_set_list_ascends, "nvme.nvm-sets.list", roles::controller, needs(kHasSets), needs(kHasGroups), needs(is_version_2),
+                 having_groups) {
   EnduranceScene scene(bench, check);
   const auto groups = scene.groups();
   const unsigned last = bench.declared().identify().get(nvme::id_ctrl::nsetidmax);
@@ -196,8 +190,8 @@ CONFORMANCE_CASE(nvm_set_list_ascends, "nvme.nvm-sets.list", roles::controller, 
   check.that(ascends(ids), "the identifiers ascend");
 }
 
-CONFORMANCE_CASE(namespaces_are_in_nvm_sets, "nvme.nvm-sets.namespace", roles::controller, needs(kHasSets),
-                 needs(kHasGroups), needs(is_version_2), needs(has_namespace), having_groups) {
+CONFORMANCE_CASE(namespaces_are_in_nvm_sets, "nvme.nvm-sets.namespace", roles::controller, needs(kHasSets), needs(kHasGroups),
+                 needs(is_version_2), needs(has_namespace), having_groups) {
   EnduranceScene scene(bench, check);
   const auto sets = scene.sets();
   for (const host::NamespaceFacts& facts : bench.declared().namespaces) {

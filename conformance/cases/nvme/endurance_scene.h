@@ -44,8 +44,8 @@ class EnduranceScene {
     const Bytes page = listed(nvme::Cns::nvm_set_list, from);
     std::vector<Set> found;
     for (std::size_t i = 0; i < std::min<std::size_t>(page[0], nvme::kNvmSetsMax); ++i) {
-      const View<nvme::NvmSetEntry> entry{ByteView{page}.subspan(
-          nvme::kNvmSetEntriesAt + i * nvme::NvmSetEntry::size, nvme::NvmSetEntry::size)};
+      const View<nvme::NvmSetEntry> entry{
+          ByteView{page}.subspan(nvme::kNvmSetEntriesAt + i * nvme::NvmSetEntry::size, nvme::NvmSetEntry::size)};
       found.push_back({entry.get(nvme::nvm_set::nvmsetid), entry.get(nvme::nvm_set::endgid),
                        load_le<std::uint64_t>(entry.bytes().data() + nvme::nvm_set::tnvmsetcap.offset),
                        load_le<std::uint64_t>(entry.bytes().data() + nvme::nvm_set::unvmsetcap.offset)});
@@ -71,15 +71,10 @@ class EnduranceScene {
   }
   void listen(std::uint16_t group, std::uint8_t warnings) {
     check_.precondition_success(
-        admin()
-            .send(host::set_features(nvme::FeatureId::async_event_configuration,
-                                     nvme::event_config_bits::endurance_group))
-            .wait(),
+        admin().send(host::set_features(nvme::FeatureId::async_event_configuration, nvme::event_config_bits::endurance_group)).wait(),
         "Set Features, Asynchronous Event Configuration");
     check_.precondition_success(
-        admin()
-            .send(host::set_features(nvme::FeatureId::endurance_group_event, group | std::uint32_t{warnings} << 16))
-            .wait(),
+        admin().send(host::set_features(nvme::FeatureId::endurance_group_event, group | std::uint32_t{warnings} << 16)).wait(),
         "Set Features, Endurance Group Event Configuration");
   }
   host::RawReply manage(nvme::CapacityOperation operation, std::uint16_t element, std::uint64_t bytes = 0) {

@@ -11,26 +11,19 @@ namespace bits = nvme::event_config_bits;
 using nvme::AnaState;
 using nvme::FeatureId;
 
-constexpr nvme::Event kNamespaceEvent{nvme::EventType::notice,
-                                      nvme::event_info::notice_namespace_attribute,
+constexpr nvme::Event kNamespaceEvent{nvme::EventType::notice, nvme::event_info::notice_namespace_attribute,
                                       lid_of(nvme::LogPage::changed_namespaces)};
-constexpr nvme::Event kAnaEvent{nvme::EventType::notice, nvme::event_info::notice_ana_change,
-                                lid_of(nvme::LogPage::ana)};
+constexpr nvme::Event kAnaEvent{nvme::EventType::notice, nvme::event_info::notice_ana_change, lid_of(nvme::LogPage::ana)};
 
 /// An association that hears of the events under `mask` alone.
 RawAssociation& listen(ControllerBench& bench, Check& check, std::uint32_t mask) {
   RawAssociation& association = bench.associate();
-  check.precondition_success(
-      association.admin()
-          .send(host::set_features(FeatureId::async_event_configuration, mask))
-          .wait(),
-      "Set Features, Asynchronous Event Configuration");
+  check.precondition_success(association.admin().send(host::set_features(FeatureId::async_event_configuration, mask)).wait(),
+                             "Set Features, Asynchronous Event Configuration");
   return association;
 }
 
-Op<host::RawReply> request_event(RawAssociation& association) {
-  return association.admin().send(host::async_event_request());
-}
+Op<host::RawReply> request_event(RawAssociation& association) { return association.admin().send(host::async_event_request()); }
 
 void change_namespace(ControllerBench& bench) {
   subsystem::Namespace* const ns = bench.subsystem().find_namespace(bench.nsid());
@@ -55,8 +48,7 @@ nvme::Event event_of(Check& check, Op<host::RawReply>& request) {
 /// I/O while the first namespace's group is in `state`.
 void with_ana(EmbeddedSetup& setup) { setup.subsystem.ana = true; }
 
-void check_path_status(ControllerBench& bench, Check& check, AnaState state,
-                       nvme::Status expected) {
+void check_path_status(ControllerBench& bench, Check& check, AnaState state, nvme::Status expected) {
   IoScene scene(bench);
   subsystem::Namespace* const ns = bench.subsystem().find_namespace(scene.nsid);
   bench.subsystem().set_ana_state(ns->ana_group(), state);
@@ -69,8 +61,7 @@ void check_path_status(ControllerBench& bench, Check& check, AnaState state,
 
 }  // namespace
 
-CONFORMANCE_CASE(event_requests_beyond_the_limit_are_refused, "nvme.aer.limit", roles::controller,
-                 reaches{"aer.limit"}) {
+CONFORMANCE_CASE(event_requests_beyond_the_limit_are_refused, "nvme.aer.limit", roles::controller, reaches{"aer.limit"}) {
   const std::uint64_t limit = bench.declared().identify().get(nvme::id_ctrl::aerl).count();
   check.precondition(limit <= 24, "AERL allows more requests than the admin queue holds");
   RawAssociation& association = bench.associate();
@@ -79,8 +70,8 @@ CONFORMANCE_CASE(event_requests_beyond_the_limit_are_refused, "nvme.aer.limit", 
   for (auto& request : requests) {
     const auto early = request.wait_for(kSilence / 10);
     if (!early) continue;
-    check.require(early->ok() || !nvme::same_code(early->status(), sc::async_event_request_limit_exceeded),
-                  "AERL requests are taken", "one within the limit is refused");
+    check.require(early->ok() || !nvme::same_code(early->status(), sc::async_event_request_limit_exceeded), "AERL requests are taken",
+                  "one within the limit is refused");
     // Where events come, the limit is not reached.
     check.inconclusive("an event is waiting for a request");
   }
@@ -89,32 +80,28 @@ CONFORMANCE_CASE(event_requests_beyond_the_limit_are_refused, "nvme.aer.limit", 
   check.status(*excess, sc::async_event_request_limit_exceeded);
 }
 
-CONFORMANCE_CASE(namespace_change_is_announced, "nvme.aer.namespace-changed", roles::controller,
-                 arranged("a namespace that changes")) {
+CONFORMANCE_CASE(namespace_change_is_announced, "nvme.aer.namespace-changed", roles::controller, arranged("a namespace that changes")) {
   RawAssociation& association = listen(bench, check, bits::namespace_attribute);
   auto request = request_event(association);
   change_namespace(bench);
   check.equal("event", event_of(check, request), kNamespaceEvent);
 }
 
-CONFORMANCE_CASE(no_second_event_before_the_log_is_read, "nvme.aer.masked-until-read",
-                 roles::controller, arranged("a namespace that changes")) {
+CONFORMANCE_CASE(no_second_event_before_the_log_is_read, "nvme.aer.masked-until-read", roles::controller,
+                 arranged("a namespace that changes")) {
   RawAssociation& association = listen(bench, check, bits::namespace_attribute);
   auto first = request_event(association);
   auto second = request_event(association);
   change_namespace(bench);
   event_of(check, first);
   change_namespace(bench);
-  check.that(!second.wait_for(kSilence), "no second event before the log is read",
-             "a second event came");
+  check.that(!second.wait_for(kSilence), "no second event before the log is read", "a second event came");
   check.precondition_success(read_changed_list(association, false), "Get Log Page");
   change_namespace(bench);
-  check.that(second.wait_for(kSoon).has_value(), "events come again once the log was read",
-             "none came");
+  check.that(second.wait_for(kSoon).has_value(), "events come again once the log was read", "none came");
 }
 
-CONFORMANCE_CASE(another_log_lets_no_event_through, "nvme.aer.other-log", roles::controller,
-                 arranged("a namespace that changes")) {
+CONFORMANCE_CASE(another_log_lets_no_event_through, "nvme.aer.other-log", roles::controller, arranged("a namespace that changes")) {
   RawAssociation& association = listen(bench, check, bits::namespace_attribute);
   auto first = request_event(association);
   auto second = request_event(association);
@@ -126,8 +113,7 @@ CONFORMANCE_CASE(another_log_lets_no_event_through, "nvme.aer.other-log", roles:
   check.that(!second.wait_for(kSilence), "no second event before its log is read", "a second event came");
 }
 
-CONFORMANCE_CASE(reset_lets_events_through_again, "nvme.aer.after-reset", roles::controller,
-                 arranged("a namespace that changes")) {
+CONFORMANCE_CASE(reset_lets_events_through_again, "nvme.aer.after-reset", roles::controller, arranged("a namespace that changes")) {
   RawAssociation& association = listen(bench, check, bits::namespace_attribute);
   auto first = request_event(association);
   change_namespace(bench);
@@ -171,8 +157,7 @@ CONFORMANCE_CASE(event_holds_no_other_type_back, "nvme.aer.types-apart", roles::
               nvme::Event{nvme::EventType::smart, nvme::event_info::smart_spare, lid_of(nvme::LogPage::smart)});
 }
 
-CONFORMANCE_CASE(changed_namespaces_ascend, "nvme.log.changed-namespaces-order", roles::controller,
-                 arranged("namespaces that change")) {
+CONFORMANCE_CASE(changed_namespaces_ascend, "nvme.log.changed-namespaces-order", roles::controller, arranged("namespaces that change")) {
   RawAssociation& association = listen(bench, check, bits::namespace_attribute);
   const auto& all = bench.declared().namespaces;
   check.precondition(all.size() >= 2, "there are two namespaces");
@@ -190,8 +175,7 @@ CONFORMANCE_CASE(changed_namespaces_ascend, "nvme.log.changed-namespaces-order",
   }
 }
 
-CONFORMANCE_CASE(event_is_retained_when_the_read_says_so, "nvme.aer.retain", roles::controller,
-                 arranged("a namespace that changes")) {
+CONFORMANCE_CASE(event_is_retained_when_the_read_says_so, "nvme.aer.retain", roles::controller, arranged("a namespace that changes")) {
   RawAssociation& association = listen(bench, check, bits::namespace_attribute);
   auto first = request_event(association);
   auto second = request_event(association);
@@ -199,12 +183,10 @@ CONFORMANCE_CASE(event_is_retained_when_the_read_says_so, "nvme.aer.retain", rol
   event_of(check, first);
   check.precondition_success(read_changed_list(association, true), "Get Log Page with RAE 1");
   change_namespace(bench);
-  check.that(!second.wait_for(kSilence), "no new event after a read with RAE 1",
-             "a second event came");
+  check.that(!second.wait_for(kSilence), "no new event after a read with RAE 1", "a second event came");
 }
 
-CONFORMANCE_CASE(event_that_is_switched_off_is_not_sent, "nvme.aer.disabled", roles::controller,
-                 arranged("a namespace that changes")) {
+CONFORMANCE_CASE(event_that_is_switched_off_is_not_sent, "nvme.aer.disabled", roles::controller, arranged("a namespace that changes")) {
   RawAssociation& association = listen(bench, check, 0);
   auto request = request_event(association);
   change_namespace(bench);
@@ -220,14 +202,12 @@ CONFORMANCE_CASE(ana_change_is_announced, "nvme.aer.ana-change", roles::controll
 }
 
 CONFORMANCE_CASE(io_in_an_inaccessible_group_is_refused, "nvme.ana.inaccessible", roles::controller,
-                 arranged("an ANA group that is inaccessible", &with_ana),
-                 reaches{"io.ana.inaccessible"}) {
+                 arranged("an ANA group that is inaccessible", &with_ana), reaches{"io.ana.inaccessible"}) {
   check_path_status(bench, check, AnaState::inaccessible, sc::ana_inaccessible);
 }
 
 CONFORMANCE_CASE(io_in_a_lost_group_is_refused, "nvme.ana.persistent-loss", roles::controller,
-                 arranged("an ANA group that is persistently lost", &with_ana),
-                 reaches{"io.ana.persistent_loss"}) {
+                 arranged("an ANA group that is persistently lost", &with_ana), reaches{"io.ana.persistent_loss"}) {
   check_path_status(bench, check, AnaState::persistent_loss, sc::ana_persistent_loss);
 }
 

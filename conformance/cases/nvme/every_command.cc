@@ -40,8 +40,8 @@ void write_in_pieces(Check& check, const Space& space, std::uint64_t lba, ByteVi
   }
 }
 Bytes read_in_pieces(Check& check, const Space& space, std::uint64_t lba, std::size_t bytes, std::uint64_t most) {
-  const std::size_t step = static_cast<std::size_t>(most == 0 ? bytes : std::min<std::uint64_t>(most, bytes)) /
-                           space.block_bytes * space.block_bytes;
+  const std::size_t step =
+      static_cast<std::size_t>(most == 0 ? bytes : std::min<std::uint64_t>(most, bytes)) / space.block_bytes * space.block_bytes;
   Bytes all;
   while (all.size() < bytes) {
     const auto count = static_cast<std::uint32_t>(std::min(step, bytes - all.size()) / space.block_bytes);
@@ -56,9 +56,7 @@ host::RawReply deallocate(const Space& space, ByteView ranges, std::uint32_t cou
   return space.io->send(host::deallocate(space.nsid, count), ranges).wait();
 }
 
-bool claims(ControllerBench& bench, std::uint16_t bit) {
-  return (bench.declared().identify().get(nvme::id_ctrl::oncs) & bit) != 0;
-}
+bool claims(ControllerBench& bench, std::uint16_t bit) { return (bench.declared().identify().get(nvme::id_ctrl::oncs) & bit) != 0; }
 
 /// Blocks that Write Uncorrectable has marked, from block kMarked on, and their neighbours.
 class MarkedBlocks {
@@ -108,7 +106,10 @@ const furnished with_a_large_namespace{[](EmbeddedSetup& setup) {
 class FarBlocks {
  public:
   FarBlocks(Check& check, const Space& space, std::uint16_t oncs, unsigned bit)
-      : check_(check), space_(space), oncs_(oncs), far_(kLow + (std::uint64_t{1} << bit)),
+      : check_(check),
+        space_(space),
+        oncs_(oncs),
+        far_(kLow + (std::uint64_t{1} << bit)),
         where_(fmt::format("LBA with bit {}, {}", bit, space.name())) {
     check_.precondition_success(space_.write(kLow, low_), "Write of the low blocks");
   }
@@ -275,9 +276,9 @@ CONFORMANCE_CASE(marks_end_with_the_blocks_written, "nvme.write-uncorrectable.re
   host::RawQueue& io = bench.associate().open_io();
   for (const Space& space : every_space(bench, io)) {
     MarkedBlocks blocks(check, space, bench.declared().transfer_max());
-    for (const auto& [opcode, claim] : {BlockCommand{IoOpcode::write, 0},
-                                        BlockCommand{IoOpcode::write_zeroes, nvme::oncs_bits::write_zeroes},
-                                        BlockCommand{IoOpcode::copy, nvme::oncs_bits::copy}}) {
+    for (const auto& [opcode, claim] :
+         {BlockCommand{IoOpcode::write, 0}, BlockCommand{IoOpcode::write_zeroes, nvme::oncs_bits::write_zeroes},
+          BlockCommand{IoOpcode::copy, nvme::oncs_bits::copy}}) {
       if ((claim != 0 && !claims(bench, claim)) || (opcode == IoOpcode::copy && space.metadata_bytes != 0)) continue;
       for (const std::uint32_t count : {1u, 2u, 4u}) {
         if (!blocks.mark(kMany)) continue;
@@ -314,16 +315,14 @@ CONFORMANCE_CASE(transfers_of_exactly_mdts_are_whole, "nvme.transfer.mdts-every"
       space.spoil_last_bit(data);
       check.status(space.send(IoOpcode::compare, 0, count, data), sc::compare_failure,
                    "Compare of MDTS that differs in its last bit, " + space.name());
-      check.status(space.send(IoOpcode::compare, 0, count + 1, longer), sc::invalid_field,
-                   "Compare above MDTS, " + space.name());
+      check.status(space.send(IoOpcode::compare, 0, count + 1, longer), sc::invalid_field, "Compare above MDTS, " + space.name());
     }
   }
   check.precondition(any, "MDTS is below what a command can ask for");
 }
 
 CONFORMANCE_CASE(transfers_without_limit_are_taken, "nvme.transfer.unlimited", roles::controller, needs(has_namespace),
-                 needs(has_no_transfer_limit),
-                 furnished{[](EmbeddedSetup& setup) { setup.subsystem.mdts = 0; }}) {
+                 needs(has_no_transfer_limit), furnished{[](EmbeddedSetup& setup) { setup.subsystem.mdts = 0; }}) {
   constexpr std::uint64_t kBytes = (4 << 20) + 4096;  // far beyond what a product has room for unless it was made for that
   host::RawQueue& io = bench.associate().open_io();
   const Space space = every_space(bench, io).front();
@@ -339,7 +338,7 @@ CONFORMANCE_CASE(every_deallocated_range_is_acted_on, "nvme.deallocate.every-ran
   const std::uint64_t most = bench.declared().transfer_max();
   for (const Space& space : every_space(bench, io)) {
     const std::uint32_t each = std::max<std::uint32_t>(4096 / space.block_bytes, 1);  // less may be too little to be worth it
-    const std::uint64_t step = 2 * each;  // each is aligned as the first
+    const std::uint64_t step = 2 * each;                                              // each is aligned as the first
     const std::uint64_t end = step * nvme::kDsmRangesMax;
     if (space.blocks < end) continue;
     const Bytes before = pattern(0x29, static_cast<std::size_t>(end), space.block_bytes);

@@ -73,8 +73,7 @@ std::map<std::uint32_t, nvme::AnaGroup> groups_of(Check& check, host::RawQueue& 
 
 }  // namespace
 
-CONFORMANCE_CASE(error_log_is_right_after_it_wrapped, "nvme.log.error-every", roles::controller, needs(has_namespace),
-                 sends_malformed) {
+CONFORMANCE_CASE(error_log_is_right_after_it_wrapped, "nvme.log.error-every", roles::controller, needs(has_namespace), sends_malformed) {
   constexpr std::size_t kMost = 256;
   RawAssociation& association = bench.associate();
   host::RawQueue& io = association.open_io();
@@ -210,10 +209,8 @@ CONFORMANCE_CASE(access_states_are_of_ports_and_groups, "nvme.ana.every-port", r
              std::to_string(after.at(1).change_count));
 }
 
-CONFORMANCE_CASE(every_controller_of_a_list_is_attached, "nvme.namespace.attach.every", roles::controller,
-                 needs(manages_namespaces), furnished{[](EmbeddedSetup& setup) {
-                   setup.subsystem.namespace_management.supported = true;
-                 }}) {
+CONFORMANCE_CASE(every_controller_of_a_list_is_attached, "nvme.namespace.attach.every", roles::controller, needs(manages_namespaces),
+                 furnished{[](EmbeddedSetup& setup) { setup.subsystem.namespace_management.supported = true; }}) {
   Manager manager(bench, check);
   Manager second(bench, check), third(bench, check);
   Manager* const all[] = {&manager, &second, &third};

@@ -159,8 +159,8 @@ std::optional<std::string> protects_two_namespaces(const Declared& declared) {
 
 }  // namespace
 
-CONFORMANCE_CASE(every_feature_is_listed_or_refused, "nvme.features.every-identifier", roles::controller,
-                 needs(is_version_2), selects, sends_malformed) {
+CONFORMANCE_CASE(every_feature_is_listed_or_refused, "nvme.features.every-identifier", roles::controller, needs(is_version_2), selects,
+                 sends_malformed) {
   RawAssociation& association = bench.associate();
   const Bytes log = feature_effects(check, association);
   for (unsigned fid = 0; fid < 256; ++fid) {
@@ -184,8 +184,7 @@ CONFORMANCE_CASE(every_feature_is_listed_or_refused, "nvme.features.every-identi
   }
 }
 
-CONFORMANCE_CASE(every_feature_is_saved_by_itself, "nvme.saved.every", roles::controller, selects,
-                 with_all_features, sends_malformed) {
+CONFORMANCE_CASE(every_feature_is_saved_by_itself, "nvme.saved.every", roles::controller, selects, with_all_features, sends_malformed) {
   EveryFeature features(check, bench.associate());
   features.set_all(true, &Tried::one);
   for (const Tried& tried : features.all()) {
@@ -201,8 +200,8 @@ CONFORMANCE_CASE(every_feature_is_saved_by_itself, "nvme.saved.every", roles::co
   features.restore();
 }
 
-CONFORMANCE_CASE(reset_restores_every_feature, "nvme.features.every-reset", roles::controller, selects,
-                 with_all_features, sends_malformed) {
+CONFORMANCE_CASE(reset_restores_every_feature, "nvme.features.every-reset", roles::controller, selects, with_all_features,
+                 sends_malformed) {
   RawAssociation& association = bench.associate();
   EveryFeature features(check, association);
   features.set_all(true, &Tried::one);
@@ -220,8 +219,8 @@ CONFORMANCE_CASE(reset_restores_every_feature, "nvme.features.every-reset", role
   features.restore();
 }
 
-CONFORMANCE_CASE(every_value_is_of_one_controller, "nvme.features.every-controller", roles::controller, selects,
-                 needs(is_version_2), sends_malformed) {
+CONFORMANCE_CASE(every_value_is_of_one_controller, "nvme.features.every-controller", roles::controller, selects, needs(is_version_2),
+                 sends_malformed) {
   RawAssociation& association = bench.associate();
   RawAssociation& other = bench.associate();
   const Bytes log = feature_effects(check, association);
@@ -243,8 +242,8 @@ CONFORMANCE_CASE(every_value_is_of_one_controller, "nvme.features.every-controll
   judge("after a reset");
 }
 
-CONFORMANCE_CASE(protection_is_of_each_namespace, "nvme.write-protection.each", roles::controller,
-                 needs(protects_two_namespaces), sends_malformed) {
+CONFORMANCE_CASE(protection_is_of_each_namespace, "nvme.write-protection.each", roles::controller, needs(protects_two_namespaces),
+                 sends_malformed) {
   RawAssociation& association = bench.associate();
   const auto& all = bench.declared().namespaces;
   const auto protect = [&](std::uint32_t nsid, std::uint32_t state) {

@@ -106,9 +106,7 @@ struct KindScene {
     if (opcode == nvme::IoOpcode::read) return io.send(sqe, count * transferred_bytes(layout, info)).wait();
     return (opcode == nvme::IoOpcode::verify ? io.send(sqe) : io.send(sqe, data)).wait();
   }
-  MutableBytes block(Bytes& data, std::size_t index) const {
-    return MutableBytes{data}.subspan(index * layout.bytes(), layout.bytes());
-  }
+  MutableBytes block(Bytes& data, std::size_t index) const { return MutableBytes{data}.subspan(index * layout.bytes(), layout.bytes()); }
 };
 
 ProtectionTags tags_at(const BlockLayout& layout, std::uint64_t lba) {
@@ -170,8 +168,8 @@ void judge_checks(Check& check, const KindScene& scene, std::span<const nvme::Io
         if (looked.what != spoilt.what && (wrong == 0 || !others)) continue;
         const nvme::Status due = looked.what == spoilt.what ? looked.status : nvme::Status{};
         const auto what = [&](nvme::IoOpcode opcode) {
-          return fmt::format("{} that checks the {}, block {} has a wrong {}, {}",
-                             nvme::io_opcode_name(static_cast<std::uint8_t>(opcode)), looked.what, wrong, spoilt.what, where);
+          return fmt::format("{} that checks the {}, block {} has a wrong {}, {}", nvme::io_opcode_name(static_cast<std::uint8_t>(opcode)),
+                             looked.what, wrong, spoilt.what, where);
         };
         for (const nvme::IoOpcode opcode : looking) {
           check.status(scene.send(opcode, lba, looked.info, tags, data), due, what(opcode));
@@ -204,8 +202,8 @@ void judge_long_checks(Check& check, const KindScene& scene, std::span<const nvm
 void judge_insertion(Check& check, const KindScene& scene, std::uint64_t lba, const std::string& where) {
   const BlockLayout& layout = scene.layout;
   const ProtectionTags tags = tags_at(layout, lba);
-  const Prinfo act{.act = true}, all{.guard = true, .application = true, .reference = layout.protection_type != 3,
-                                     .storage = layout.storage_tag_bits != 0};
+  const Prinfo act{.act = true},
+      all{.guard = true, .application = true, .reference = layout.protection_type != 3, .storage = layout.storage_tag_bits != 0};
   const Bytes data = pattern(0x32, scene.count, layout.tuple_alone() ? layout.data_bytes : layout.bytes());
   if (!check.success(scene.send(nvme::IoOpcode::write, lba, act, tags, data), "Write with PRACT, " + where)) return;
   const auto whole = scene.send(nvme::IoOpcode::read, lba, all, tags);
@@ -265,15 +263,13 @@ CONFORMANCE_CASE(every_format_can_be_chosen, "nvme.format.every", roles::control
   if (nsid == 0) return;
   const auto as = [&](const Kind& kind) {
     auto command = host::format_nvm(nsid, kind.lbaf);
-    return command.set(nvme::format_sqe::pi, kind.layout.protection_type)
-        .set(nvme::format_sqe::mset, kind.layout.metadata_bytes != 0);
+    return command.set(nvme::format_sqe::pi, kind.layout.protection_type).set(nvme::format_sqe::mset, kind.layout.metadata_bytes != 0);
   };
   for (const Kind& kind : kinds) {
     if (!check.success(scene.admin().send(as(kind)).wait(), "Format NVM, " + kind.name())) continue;
     const auto page = scene.page(nvme::Cns::identify_namespace, nsid);
     check.equal("format in use, " + kind.name(), nvme::format_in_use(page), kind.lbaf);
-    check.equal("type in DPS, " + kind.name(), View<nvme::IdentifyNamespace>{page}.get(nvme::id_ns::dps) & 7u,
-                kind.layout.protection_type);
+    check.equal("type in DPS, " + kind.name(), View<nvme::IdentifyNamespace>{page}.get(nvme::id_ns::dps) & 7u, kind.layout.protection_type);
     const KindScene blocks{scene.io(), nsid, kind.layout};
     const Bytes data = pattern(0x35, kCount, kind.layout.bytes());
     check.success(blocks.send(nvme::IoOpcode::write, 1, {}, tags_at(kind.layout, 1), data), "Write, " + kind.name());

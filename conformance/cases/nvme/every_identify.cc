@@ -40,8 +40,7 @@ std::string text_of(const auto& ids) { return fmt::format("{}", fmt::join(ids, "
 
 }  // namespace
 
-CONFORMANCE_CASE(namespace_lists_begin_after_every_start, "nvme.identify.list-starts", roles::controller,
-                 needs(tells_all_namespaces)) {
+CONFORMANCE_CASE(namespace_lists_begin_after_every_start, "nvme.identify.list-starts", roles::controller, needs(tells_all_namespaces)) {
   RawAssociation& association = bench.associate();
   const auto ask = [&](Cns cns, std::uint64_t start) {
     return association.admin().send(host::identify(cns, static_cast<std::uint32_t>(start)), nvme::kIdentifySize).wait();
@@ -62,8 +61,7 @@ CONFORMANCE_CASE(namespace_lists_begin_after_every_start, "nvme.identify.list-st
   }
 }
 
-CONFORMANCE_CASE(controller_lists_begin_at_every_start, "nvme.identify.controller-list-starts", roles::controller,
-                 needs(has_namespace)) {
+CONFORMANCE_CASE(controller_lists_begin_at_every_start, "nvme.identify.controller-list-starts", roles::controller, needs(has_namespace)) {
   RawAssociation& association = bench.associate();
   (void)bench.associate();  // so that the list has another one
   bool listed = false;

@@ -19,11 +19,21 @@ struct StillPage {
   std::uint16_t specific = 0;  ///< log specific identifier
 };
 constexpr StillPage kStill[] = {
-    {LogPage::supported_pages, 1024},  {LogPage::error_information, 64},    {LogPage::firmware_slot, 512},
-    {LogPage::changed_namespaces, 4096}, {LogPage::commands_effects, 4096}, {LogPage::self_test, 564},
-    {LogPage::ana, 16},                {LogPage::feature_effects, 1024},    {LogPage::reservation_notification, 64},
-    {LogPage::sanitize_status, 512},   {LogPage::endurance_group, 512, 1},  {LogPage::endurance_group, 512, 2},
-    {LogPage::endurance_group_events, 64}, {LogPage::lockdown, 512},        {LogPage::lba_status, 64},
+    {LogPage::supported_pages, 1024},
+    {LogPage::error_information, 64},
+    {LogPage::firmware_slot, 512},
+    {LogPage::changed_namespaces, 4096},
+    {LogPage::commands_effects, 4096},
+    {LogPage::self_test, 564},
+    {LogPage::ana, 16},
+    {LogPage::feature_effects, 1024},
+    {LogPage::reservation_notification, 64},
+    {LogPage::sanitize_status, 512},
+    {LogPage::endurance_group, 512, 1},
+    {LogPage::endurance_group, 512, 2},
+    {LogPage::endurance_group_events, 64},
+    {LogPage::lockdown, 512},
+    {LogPage::lba_status, 64},
 };
 
 host::RawReply read(RawAssociation& association, std::uint8_t lid, std::uint32_t bytes, std::uint64_t offset = 0,
@@ -73,10 +83,8 @@ CONFORMANCE_CASE(every_log_page_is_listed_or_refused, "nvme.log.every-identifier
 }
 
 // tshark 4.0 reads on where a log page is cut.
-CONFORMANCE_CASE(every_log_page_reads_the_same_in_pieces, "nvme.log.every-piece", roles::controller,
-                 needs(claims_lpa<kExtended>), sends_malformed, furnished{[](EmbeddedSetup& setup) {
-                   setup.subsystem.endurance.groups = 2;
-                 }}) {
+CONFORMANCE_CASE(every_log_page_reads_the_same_in_pieces, "nvme.log.every-piece", roles::controller, needs(claims_lpa<kExtended>),
+                 sends_malformed, furnished{[](EmbeddedSetup& setup) { setup.subsystem.endurance.groups = 2; }}) {
   constexpr std::uint32_t kSizes[] = {4, 60, 8, 132, 16, 300, 12, 516, 28, 1000};
   RawAssociation& association = bench.associate();
   // Something to read in the error log.

@@ -87,8 +87,7 @@ const arranged with_room{"a product of 1,100 namespaces", [](EmbeddedSetup& setu
 
 }  // namespace
 
-CONFORMANCE_CASE(thresholds_hold_where_they_are_reached, "nvme.temperature.equal", roles::controller,
-                 needs(has_warning_temperature)) {
+CONFORMANCE_CASE(thresholds_hold_where_they_are_reached, "nvme.temperature.equal", roles::controller, needs(has_warning_temperature)) {
   Thermometer thermometer(bench, check);
   const std::uint32_t kelvin = thermometer.kelvin();
   check.precondition(kelvin > 10, "the product knows its temperature");

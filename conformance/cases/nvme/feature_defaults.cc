@@ -100,19 +100,18 @@ CONFORMANCE_CASE(reserved_thresholds_are_refused, "nvme.features.temperature-res
   check.precondition_success(association.admin().send(host::get_features(FeatureId::temperature_threshold)).wait(),
                              "Get Features, Temperature Threshold");
   for (const std::uint32_t value : {kReservedSensor, kReservedType}) {
-    check.status(association.admin().send(host::set_features(FeatureId::temperature_threshold, value)).wait(),
-                 sc::invalid_field, "Set Features, Temperature Threshold " + words(value));
+    check.status(association.admin().send(host::set_features(FeatureId::temperature_threshold, value)).wait(), sc::invalid_field,
+                 "Set Features, Temperature Threshold " + words(value));
   }
 }
 
-CONFORMANCE_CASE(namespace_features_need_a_namespace, "nvme.features.namespace", roles::controller,
-                 needs(protects_namespaces), reaches{"feature.nsid"}) {
+CONFORMANCE_CASE(namespace_features_need_a_namespace, "nvme.features.namespace", roles::controller, needs(protects_namespaces),
+                 reaches{"feature.nsid"}) {
   RawAssociation& association = bench.associate();
   const auto list = association.admin().send(host::identify(nvme::Cns::active_namespace_list), 4096).wait();
   check.precondition_success(list, "Identify, active namespace list");
   for (const std::uint32_t nsid : {lowest_inactive(list.data), 0u}) {
-    check.status(association.admin().send(protect(nsid, 0)).wait(),
-                 one_of(sc::invalid_namespace_or_format, sc::invalid_field),
+    check.status(association.admin().send(protect(nsid, 0)).wait(), one_of(sc::invalid_namespace_or_format, sc::invalid_field),
                  "Set Features, Namespace Write Protection of namespace " + words(nsid));
   }
 }
@@ -137,8 +136,7 @@ CONFORMANCE_CASE(features_are_of_one_controller, "nvme.features.controllers", ro
   const std::uint32_t others = value_of(check, other, FeatureSelect::current);
   const std::uint32_t event = some_event(bench.declared());
   set(check, one, before == event ? 0 : event);
-  check.equal("the other controller's Asynchronous Event Configuration",
-              value_of(check, other, FeatureSelect::current), others);
+  check.equal("the other controller's Asynchronous Event Configuration", value_of(check, other, FeatureSelect::current), others);
   set(check, one, before);
 }
 

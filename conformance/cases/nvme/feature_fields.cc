@@ -37,8 +37,7 @@ std::uint32_t threshold(Check& check, RawAssociation& association, std::uint32_t
   return reply.dw0() & 0xFFFF;
 }
 void set_threshold(Check& check, RawAssociation& association, std::uint32_t value) {
-  check.precondition_success(set(association, FeatureId::temperature_threshold, value),
-                             "Set Features, Temperature Threshold");
+  check.precondition_success(set(association, FeatureId::temperature_threshold, value), "Set Features, Temperature Threshold");
 }
 nvme::Status protect(RawAssociation& association, std::uint32_t nsid, std::uint32_t state) {
   auto command = host::set_features(FeatureId::namespace_write_protection, state);
@@ -74,8 +73,7 @@ CONFORMANCE_CASE(thresholds_of_heat_and_cold_are_apart, "nvme.features.threshold
   set_threshold(check, association, over);
 }
 
-CONFORMANCE_CASE(cold_shows_in_the_critical_warning, "nvme.temperature.cold", roles::controller,
-                 needs(has_warning_temperature)) {
+CONFORMANCE_CASE(cold_shows_in_the_critical_warning, "nvme.temperature.cold", roles::controller, needs(has_warning_temperature)) {
   RawAssociation& association = bench.associate();
   const auto smart = [&] {
     const auto log = host::get_log(nvme::LogPage::smart, nvme::SmartLog::size);
@@ -99,8 +97,7 @@ CONFORMANCE_CASE(cold_shows_in_the_critical_warning, "nvme.temperature.cold", ro
   set_threshold(check, association, kUnder | before);
 }
 
-CONFORMANCE_CASE(keep_alive_timeout_that_is_set_is_not_cut, "nvme.features.keep-alive-set", roles::controller,
-                 needs(has_keep_alive)) {
+CONFORMANCE_CASE(keep_alive_timeout_that_is_set_is_not_cut, "nvme.features.keep-alive-set", roles::controller, needs(has_keep_alive)) {
   const std::uint32_t unit_ms = bench.declared().identify().get(nvme::id_ctrl::kas) * 100u;
   check.precondition(unit_ms > 0, "the product says its keep alive granularity");
   RawAssociation& association = bench.associate({.kato_ms = 60'000});
@@ -136,8 +133,8 @@ CONFORMANCE_CASE(plain_features_are_kept_whole, "nvme.features.kept-whole", role
   check.precondition(any, "the product lets Error Recovery or Write Atomicity be set");
 }
 
-CONFORMANCE_CASE(write_protection_shows_in_identify, "nvme.write-protection.attribute", roles::controller,
-                 needs(protects_namespaces), needs(has_namespace)) {
+CONFORMANCE_CASE(write_protection_shows_in_identify, "nvme.write-protection.attribute", roles::controller, needs(protects_namespaces),
+                 needs(has_namespace)) {
   RawAssociation& association = bench.associate();
   check.precondition((attributes(check, association, bench.nsid()) & 1) == 0, "the namespace is not protected yet");
   check.precondition_success(protect(association, bench.nsid(), 1), "Set Features, Namespace Write Protection");

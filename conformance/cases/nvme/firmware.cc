@@ -10,9 +10,8 @@ namespace {
 using nvme::CommitAction;
 using subsystem::make_firmware_image;
 
-const arranged with_replaceable_firmware{"firmware that may be replaced", [](EmbeddedSetup& setup) {
-                                           setup.subsystem.firmware_update = {};
-                                         }};
+const arranged with_replaceable_firmware{"firmware that may be replaced",
+                                         [](EmbeddedSetup& setup) { setup.subsystem.firmware_update = {}; }};
 constexpr unsigned kSlots = 7;
 constexpr std::size_t kImagePiece = 4096;
 /// Any size that is no multiple of the pieces.
@@ -84,9 +83,7 @@ std::optional<std::string> updates_firmware(const Declared& declared) {
   return "OACS bit 2 (firmware commands) is clear";
 }
 
-unsigned slots_of(const Declared& declared) {
-  return declared.identify().get(nvme::id_ctrl::frmw) >> nvme::frmw_bits::slots_shift & 7;
-}
+unsigned slots_of(const Declared& declared) { return declared.identify().get(nvme::id_ctrl::frmw) >> nvme::frmw_bits::slots_shift & 7; }
 
 std::optional<std::string> has_a_slot_too_many(const Declared& declared) {
   if (!declared.known || slots_of(declared) < kSlots) return {};
@@ -105,14 +102,14 @@ CONFORMANCE_CASE(firmware_log_names_what_runs, "nvme.firmware.log", roles::contr
   check.equal("revision in the active slot", held, running);
 }
 
-CONFORMANCE_CASE(commit_refuses_a_slot_that_is_not_there, "nvme.firmware.commit.slot", roles::controller,
-                 needs(updates_firmware), needs(has_a_slot_too_many), reaches{"firmware.commit.slot"}) {
+CONFORMANCE_CASE(commit_refuses_a_slot_that_is_not_there, "nvme.firmware.commit.slot", roles::controller, needs(updates_firmware),
+                 needs(has_a_slot_too_many), reaches{"firmware.commit.slot"}) {
   FirmwareScene scene(bench, check);
   check.status(scene.commit(slots_of(bench.declared()) + 1, CommitAction::activate), sc::invalid_firmware_slot);
 }
 
-CONFORMANCE_CASE(commit_refuses_reserved_actions, "nvme.firmware.commit.action", roles::controller,
-                 needs(updates_firmware), reaches{"firmware.commit.action"}) {
+CONFORMANCE_CASE(commit_refuses_reserved_actions, "nvme.firmware.commit.action", roles::controller, needs(updates_firmware),
+                 reaches{"firmware.commit.action"}) {
   FirmwareScene scene(bench, check);
   const unsigned slot = scene.slots().active;
   for (const unsigned action : {4u, 5u}) {
@@ -120,8 +117,7 @@ CONFORMANCE_CASE(commit_refuses_reserved_actions, "nvme.firmware.commit.action",
   }
 }
 
-CONFORMANCE_CASE(commit_refuses_the_read_only_slot, "nvme.firmware.commit.read-only", roles::controller,
-                 with_replaceable_firmware) {
+CONFORMANCE_CASE(commit_refuses_the_read_only_slot, "nvme.firmware.commit.read-only", roles::controller, with_replaceable_firmware) {
   FirmwareScene scene(bench, check);
   scene.download(make_firmware_image("7.7", kImageBytes));
   for (const CommitAction action : {CommitAction::replace, CommitAction::replace_and_activate}) {
@@ -131,8 +127,7 @@ CONFORMANCE_CASE(commit_refuses_the_read_only_slot, "nvme.firmware.commit.read-o
   check.equal("revision in slot 1", scene.slots().revisions[0], running);
 }
 
-CONFORMANCE_CASE(commit_refuses_to_activate_an_empty_slot, "nvme.firmware.commit.empty", roles::controller,
-                 with_replaceable_firmware) {
+CONFORMANCE_CASE(commit_refuses_to_activate_an_empty_slot, "nvme.firmware.commit.empty", roles::controller, with_replaceable_firmware) {
   FirmwareScene scene(bench, check);
   for (const CommitAction action : {CommitAction::activate, CommitAction::activate_at_once}) {
     check.status(scene.commit(2, action), one_of(sc::invalid_firmware_image, sc::invalid_firmware_slot));
@@ -146,8 +141,7 @@ CONFORMANCE_CASE(commit_refuses_nothing, "nvme.firmware.commit.nothing", roles::
   check.equal("revision in slot 2", scene.slots().revisions[1], "");
 }
 
-CONFORMANCE_CASE(commit_refuses_what_is_no_image, "nvme.firmware.commit.invalid", roles::controller,
-                 with_replaceable_firmware) {
+CONFORMANCE_CASE(commit_refuses_what_is_no_image, "nvme.firmware.commit.invalid", roles::controller, with_replaceable_firmware) {
   FirmwareScene scene(bench, check);
   scene.download(Bytes(kImageBytes, 0xE7));
   check.status(scene.commit(2, CommitAction::replace_and_activate), sc::invalid_firmware_image);
@@ -156,8 +150,7 @@ CONFORMANCE_CASE(commit_refuses_what_is_no_image, "nvme.firmware.commit.invalid"
   check.equal("next slot", slots.next, 0u);
 }
 
-CONFORMANCE_CASE(commit_refuses_an_image_with_a_gap, "nvme.firmware.commit.gap", roles::controller,
-                 with_replaceable_firmware) {
+CONFORMANCE_CASE(commit_refuses_an_image_with_a_gap, "nvme.firmware.commit.gap", roles::controller, with_replaceable_firmware) {
   const Bytes image = make_firmware_image("7.7", kImageBytes);
   for (const std::size_t missing : {std::size_t{0}, kImagePiece}) {
     FirmwareScene scene(bench, check);
@@ -169,8 +162,7 @@ CONFORMANCE_CASE(commit_refuses_an_image_with_a_gap, "nvme.firmware.commit.gap",
   }
 }
 
-CONFORMANCE_CASE(overlapping_pieces_are_refused, "nvme.firmware.download.overlap", roles::controller,
-                 with_replaceable_firmware) {
+CONFORMANCE_CASE(overlapping_pieces_are_refused, "nvme.firmware.download.overlap", roles::controller, with_replaceable_firmware) {
   const Bytes image = make_firmware_image("7.7", 4 * kImagePiece);
   // Where the piece that is there begins and how long it is, and the one that comes to it.
   const struct {
@@ -194,9 +186,8 @@ CONFORMANCE_CASE(overlapping_pieces_are_refused, "nvme.firmware.download.overlap
 }
 
 CONFORMANCE_CASE(pieces_keep_to_the_granularity, "nvme.firmware.download.granularity", roles::controller,
-                 arranged("firmware in units of 4 KiB", [](EmbeddedSetup& setup) {
-                   setup.subsystem.firmware_update = {.granularity = 1};
-                 })) {
+                 arranged("firmware in units of 4 KiB",
+                          [](EmbeddedSetup& setup) { setup.subsystem.firmware_update = {.granularity = 1}; })) {
   FirmwareScene scene(bench, check);
   const Bytes image = make_firmware_image("7.7", 2 * kImagePiece);
   check.status(scene.put(0, ByteView{image}.first(kImagePiece / 2)), sc::invalid_field, "half a unit");
@@ -204,8 +195,7 @@ CONFORMANCE_CASE(pieces_keep_to_the_granularity, "nvme.firmware.download.granula
   check.success(scene.put(kImagePiece, ByteView{image}.first(kImagePiece)), "a unit at its place");
 }
 
-CONFORMANCE_CASE(pieces_come_in_any_order, "nvme.firmware.download.order", roles::controller,
-                 with_replaceable_firmware) {
+CONFORMANCE_CASE(pieces_come_in_any_order, "nvme.firmware.download.order", roles::controller, with_replaceable_firmware) {
   FirmwareScene scene(bench, check);
   const Bytes image = make_firmware_image("7.7", 4 * kImagePiece);
   for (const std::size_t piece : {2u, 0u, 3u, 1u}) {
@@ -216,16 +206,14 @@ CONFORMANCE_CASE(pieces_come_in_any_order, "nvme.firmware.download.order", roles
   check.equal("revision in slot 2", scene.slots().revisions[1], "7.7");
 }
 
-CONFORMANCE_CASE(a_reset_forgets_a_download, "nvme.firmware.download.reset", roles::controller,
-                 with_replaceable_firmware) {
+CONFORMANCE_CASE(a_reset_forgets_a_download, "nvme.firmware.download.reset", roles::controller, with_replaceable_firmware) {
   FirmwareScene scene(bench, check);
   scene.download(make_firmware_image("7.7", kImageBytes));
   scene.reset();
   check.refused(scene.commit(2, CommitAction::replace), "Firmware Commit after the reset");
 }
 
-CONFORMANCE_CASE(commit_without_activation_changes_a_slot_alone, "nvme.firmware.replace", roles::controller,
-                 with_replaceable_firmware) {
+CONFORMANCE_CASE(commit_without_activation_changes_a_slot_alone, "nvme.firmware.replace", roles::controller, with_replaceable_firmware) {
   FirmwareScene scene(bench, check);
   const std::string before = scene.running();
   if (!scene.update(2, CommitAction::replace)) return;
@@ -239,8 +227,7 @@ CONFORMANCE_CASE(commit_without_activation_changes_a_slot_alone, "nvme.firmware.
   }
 }
 
-CONFORMANCE_CASE(committed_firmware_runs_after_a_reset, "nvme.firmware.activate.reset", roles::controller,
-                 with_replaceable_firmware) {
+CONFORMANCE_CASE(committed_firmware_runs_after_a_reset, "nvme.firmware.activate.reset", roles::controller, with_replaceable_firmware) {
   FirmwareScene scene(bench, check);
   if (!scene.update(2, CommitAction::replace_and_activate)) return;
   // 0 says that the controller does not indicate the slot.
@@ -277,8 +264,7 @@ CONFORMANCE_CASE(every_slot_holds_its_own_image, "nvme.firmware.every-slot", rol
   }
 }
 
-CONFORMANCE_CASE(a_slots_image_can_be_activated_later, "nvme.firmware.activate.existing", roles::controller,
-                 with_replaceable_firmware) {
+CONFORMANCE_CASE(a_slots_image_can_be_activated_later, "nvme.firmware.activate.existing", roles::controller, with_replaceable_firmware) {
   FirmwareScene scene(bench, check);
   const std::string first = scene.running();
   scene.download(make_firmware_image("7.7", kImageBytes));
@@ -291,8 +277,7 @@ CONFORMANCE_CASE(a_slots_image_can_be_activated_later, "nvme.firmware.activate.e
   }
 }
 
-CONFORMANCE_CASE(committed_firmware_waits_for_the_reset, "nvme.firmware.activate.before", roles::controller,
-                 with_replaceable_firmware) {
+CONFORMANCE_CASE(committed_firmware_waits_for_the_reset, "nvme.firmware.activate.before", roles::controller, with_replaceable_firmware) {
   FirmwareScene scene(bench, check);
   const std::string before = scene.running();
   scene.download(make_firmware_image("7.7", kImageBytes));
@@ -301,8 +286,7 @@ CONFORMANCE_CASE(committed_firmware_waits_for_the_reset, "nvme.firmware.activate
   check.equal("active slot", scene.slots().active, 1u);
 }
 
-CONFORMANCE_CASE(firmware_can_be_activated_at_once, "nvme.firmware.activate.at-once", roles::controller,
-                 with_replaceable_firmware) {
+CONFORMANCE_CASE(firmware_can_be_activated_at_once, "nvme.firmware.activate.at-once", roles::controller, with_replaceable_firmware) {
   FirmwareScene scene(bench, check);
   const std::string first = scene.running();
   if (!scene.update(2, CommitAction::activate_at_once)) return;
@@ -312,8 +296,7 @@ CONFORMANCE_CASE(firmware_can_be_activated_at_once, "nvme.firmware.activate.at-o
   check.equal("FR of the slot that was there", scene.running(), first);
 }
 
-CONFORMANCE_CASE(all_controllers_run_the_same_firmware, "nvme.firmware.activate.all", roles::controller,
-                 with_replaceable_firmware) {
+CONFORMANCE_CASE(all_controllers_run_the_same_firmware, "nvme.firmware.activate.all", roles::controller, with_replaceable_firmware) {
   FirmwareScene scene(bench, check);
   RawAssociation& other = bench.associate({.hostnqn = "nqn.2026-11.org.fabricbench:other"});
   scene.download(make_firmware_image("7.7", kImageBytes));
@@ -325,8 +308,7 @@ CONFORMANCE_CASE(activation_is_announced, "nvme.firmware.event", roles::controll
   FirmwareScene scene(bench, check);
   host::RawQueue& admin = scene.association().admin();
   const auto enabled = nvme::event_config_bits::firmware_activation;
-  check.precondition_success(
-      admin.send(host::set_features(nvme::FeatureId::async_event_configuration, enabled)).wait(), "Set Features");
+  check.precondition_success(admin.send(host::set_features(nvme::FeatureId::async_event_configuration, enabled)).wait(), "Set Features");
   auto request = admin.send(host::async_event_request());
   scene.download(make_firmware_image("7.7", kImageBytes));
   check.precondition_success(scene.commit(2, CommitAction::activate_at_once), "Firmware Commit");

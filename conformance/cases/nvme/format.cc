@@ -7,8 +7,7 @@ namespace fb::conformance {
 
 namespace {
 
-const arranged with_formattable_namespaces{"namespaces that may be formatted",
-                                           [](EmbeddedSetup& setup) { setup.subsystem.format = true; }};
+const arranged with_formattable_namespaces{"namespaces that may be formatted", [](EmbeddedSetup& setup) { setup.subsystem.format = true; }};
 /// Enough blocks that an I/O scene can be had on them, of either size.
 constexpr std::uint64_t kBlocks = 16384;
 
@@ -64,11 +63,9 @@ CONFORMANCE_CASE(format_sets_the_block_size, "nvme.format.block-size", roles::co
     check.equal("format in use after " + what, nvme::format_in_use(now), lbaf);
     const std::uint32_t block_bytes = 1u << nvme::lba_format_at(now, lbaf).get(nvme::lba_format::lbads);
     const std::uint64_t blocks = View<nvme::IdentifyNamespace>{now}.get(nvme::id_ns::nsze);
-    check.require(blocks >= 1 && blocks <= capacity / block_bytes, "NSZE in blocks of the format",
-                  std::to_string(blocks));
+    check.require(blocks >= 1 && blocks <= capacity / block_bytes, "NSZE in blocks of the format", std::to_string(blocks));
     const Bytes data = pattern(0x55, 1, block_bytes);
-    check.success(scene.io.send(host::write(scene.nsid, scene.at(blocks - 1), 1), data).wait(),
-                  "Write of the last block in " + what);
+    check.success(scene.io.send(host::write(scene.nsid, scene.at(blocks - 1), 1), data).wait(), "Write of the last block in " + what);
     const auto read = scene.io.send(host::read(scene.nsid, scene.at(blocks - 1), 1), block_bytes).wait();
     if (check.success(read, "Read in " + what)) check.bytes("the block", read.data, data);
     check.status(scene.io.send(host::read(scene.nsid, scene.at(blocks), 1), block_bytes).wait(), sc::lba_out_of_range,
@@ -76,8 +73,7 @@ CONFORMANCE_CASE(format_sets_the_block_size, "nvme.format.block-size", roles::co
   }
 }
 
-CONFORMANCE_CASE(format_of_one_namespace_leaves_the_others, "nvme.format.one", roles::controller,
-                 with_formattable_namespaces) {
+CONFORMANCE_CASE(format_of_one_namespace_leaves_the_others, "nvme.format.one", roles::controller, with_formattable_namespaces) {
   IoScene scene(bench);
   const Bytes kept = scene.prepare(check, 16, 0x61, 4);
   const std::uint32_t other = add_namespace(bench);
@@ -97,8 +93,8 @@ CONFORMANCE_CASE(format_of_all_formats_all, "nvme.format.all", roles::controller
   is_gone(check, scene.io.send(host::read(other, 16, 4), there.size()).wait(), there, "the data of the second");
 }
 
-CONFORMANCE_CASE(format_refuses_an_unknown_format, "nvme.format.unknown", roles::controller, needs(formats),
-                 needs(has_namespace), reaches{"format.lbaf"}) {
+CONFORMANCE_CASE(format_refuses_an_unknown_format, "nvme.format.unknown", roles::controller, needs(formats), needs(has_namespace),
+                 reaches{"format.lbaf"}) {
   RawAssociation& association = bench.associate();
   const View<nvme::IdentifyNamespace> ns = bench.declared().identify_namespace();
   const auto count = static_cast<unsigned>(ns.get(nvme::id_ns::nlbaf).count() + ns.get(nvme::id_ns::nulbaf));
@@ -107,8 +103,8 @@ CONFORMANCE_CASE(format_refuses_an_unknown_format, "nvme.format.unknown", roles:
   for (const unsigned lbaf : {count, 15u}) check.status(format(association, bench.nsid(), lbaf), sc::invalid_format);
 }
 
-CONFORMANCE_CASE(format_refuses_protection_without_metadata, "nvme.format.protection", roles::controller,
-                 needs(formats), needs(has_namespace), reaches{"format.protection"}) {
+CONFORMANCE_CASE(format_refuses_protection_without_metadata, "nvme.format.protection", roles::controller, needs(formats),
+                 needs(has_namespace), reaches{"format.protection"}) {
   RawAssociation& association = bench.associate();
   const unsigned lbaf = nvme::format_in_use(bench.declared().name_space);
   const auto metadata = nvme::lba_format_at(bench.declared().name_space, lbaf).get(nvme::lba_format::ms);
@@ -124,8 +120,8 @@ CONFORMANCE_CASE(format_refuses_protection_without_metadata, "nvme.format.protec
   }
 }
 
-CONFORMANCE_CASE(format_refuses_a_reserved_erase, "nvme.format.erase-setting", roles::controller, needs(formats),
-                 needs(has_namespace), reaches{"format.erase"}) {
+CONFORMANCE_CASE(format_refuses_a_reserved_erase, "nvme.format.erase-setting", roles::controller, needs(formats), needs(has_namespace),
+                 reaches{"format.erase"}) {
   RawAssociation& association = bench.associate();
   for (const unsigned setting : {3u, 7u}) {
     auto command = format_unchanged(bench.declared());
@@ -135,26 +131,24 @@ CONFORMANCE_CASE(format_refuses_a_reserved_erase, "nvme.format.erase-setting", r
   }
 }
 
-CONFORMANCE_CASE(format_refuses_a_namespace_that_is_not_there, "nvme.format.namespace", roles::controller,
-                 needs(formats), needs(formats_one)) {
+CONFORMANCE_CASE(format_refuses_a_namespace_that_is_not_there, "nvme.format.namespace", roles::controller, needs(formats),
+                 needs(formats_one)) {
   RawAssociation& association = bench.associate();
   const auto list = association.admin().send(host::identify(nvme::Cns::active_namespace_list), 4096).wait();
   check.precondition_success(list, "Identify");
   const std::uint32_t limit = bench.declared().identify().get(nvme::id_ctrl::nn);
   const std::uint32_t inactive = lowest_inactive(list.data);
   if (inactive <= limit) {
-    check.status(format(association, inactive), one_of(sc::invalid_field, sc::invalid_namespace_or_format),
-                 "an inactive NSID");
+    check.status(format(association, inactive), one_of(sc::invalid_field, sc::invalid_namespace_or_format), "an inactive NSID");
   }
   check.status(format(association, 0), one_of(sc::invalid_namespace_or_format, sc::invalid_field), "NSID 0");
   if (limit < 0xFFFFFFF0) {
-    check.status(format(association, limit + 1), one_of(sc::invalid_namespace_or_format, sc::invalid_field),
-                 "an NSID beyond NN");
+    check.status(format(association, limit + 1), one_of(sc::invalid_namespace_or_format, sc::invalid_field), "an NSID beyond NN");
   }
 }
 
-CONFORMANCE_CASE(format_spares_a_protected_namespace, "nvme.format.write-protected", roles::controller,
-                 with_formattable_namespaces, reaches{"format.write_protected"}) {
+CONFORMANCE_CASE(format_spares_a_protected_namespace, "nvme.format.write-protected", roles::controller, with_formattable_namespaces,
+                 reaches{"format.write_protected"}) {
   IoScene scene(bench);
   const Bytes kept = scene.prepare(check, 16, 0x61, 4);
   bench.subsystem().find_namespace(scene.nsid)->set_write_protection(1);
@@ -166,16 +160,14 @@ CONFORMANCE_CASE(format_spares_a_protected_namespace, "nvme.format.write-protect
   }
 }
 
-CONFORMANCE_CASE(format_is_announced_to_others, "nvme.format.announced", roles::controller,
-                 with_formattable_namespaces) {
+CONFORMANCE_CASE(format_is_announced_to_others, "nvme.format.announced", roles::controller, with_formattable_namespaces) {
   RawAssociation& association = bench.associate();
   RawAssociation& other = bench.associate({.hostnqn = "nqn.2026-11.org.fabricbench:other"});
   const unsigned sharing = bench.declared().identify_namespace().get(nvme::id_ns::nmic);
   check.precondition((sharing & nvme::nmic_bits::shared) != 0, "the other controller has the namespace too");
   const auto enabled = nvme::event_config_bits::namespace_attribute;
-  check.precondition_success(
-      other.admin().send(host::set_features(nvme::FeatureId::async_event_configuration, enabled)).wait(),
-      "Set Features");
+  check.precondition_success(other.admin().send(host::set_features(nvme::FeatureId::async_event_configuration, enabled)).wait(),
+                             "Set Features");
   auto request = other.admin().send(host::async_event_request());
   check.precondition_success(format(association, bench.nsid(), 1), "Format NVM");
   const auto event = request.wait_for(kSoon);

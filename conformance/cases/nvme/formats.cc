@@ -25,8 +25,7 @@ std::optional<std::string> tells_granularity(const Declared& declared) {
   return "CTRATT bit 7 (Namespace Granularity) is clear";
 }
 const furnished of_version_2_1{[](EmbeddedSetup& setup) { setup.subsystem.version = fabrics::version(2, 1, 0); }};
-const furnished in_steps{
-    [](EmbeddedSetup& setup) { setup.subsystem.namespace_management.granularity_bytes = kStep; }};
+const furnished in_steps{[](EmbeddedSetup& setup) { setup.subsystem.namespace_management.granularity_bytes = kStep; }};
 
 bool all_zero(ByteView data) {
   return std::all_of(data.begin(), data.end(), [](std::uint8_t byte) { return byte == 0; });
@@ -50,8 +49,7 @@ std::uint64_t taken(Manager& manager, std::uint32_t nsid) {
 std::uint64_t size_step(Manager& manager, Check& check) {
   const Bytes list = manager.page(Cns::namespace_granularity_list);
   const auto first = element<nvme::GranularityDescriptor>(list, gr::ngd, 0);
-  const std::uint64_t step = std::max(first.get(nvme::granularity_descriptor::nsg),
-                                      first.get(nvme::granularity_descriptor::ncg));
+  const std::uint64_t step = std::max(first.get(nvme::granularity_descriptor::nsg), first.get(nvme::granularity_descriptor::ncg));
   check.precondition(step != 0, "a granularity is told");
   return step;
 }
@@ -63,8 +61,7 @@ std::uint64_t block_bytes(Manager& manager) {
 
 }  // namespace
 
-CONFORMANCE_CASE(format_pages_tell_no_sizes, "nvme.identify.format-page", roles::controller, needs(is_version_2),
-                 needs(has_namespace)) {
+CONFORMANCE_CASE(format_pages_tell_no_sizes, "nvme.identify.format-page", roles::controller, needs(is_version_2), needs(has_namespace)) {
   host::RawQueue& admin = bench.associate().admin();
   const Bytes whole = page_of(admin, Cns::identify_namespace, bench.nsid(), check);
   const std::size_t formats = View<nvme::IdentifyNamespace>{whole}.get(id::nlbaf).count();
@@ -79,8 +76,8 @@ CONFORMANCE_CASE(format_pages_tell_no_sizes, "nvme.identify.format-page", roles:
   }
 }
 
-CONFORMANCE_CASE(format_pages_of_the_command_set_have_no_mask, "nvme.identify.format-command-set", roles::controller,
-                 needs(is_version_2), needs(has_namespace)) {
+CONFORMANCE_CASE(format_pages_of_the_command_set_have_no_mask, "nvme.identify.format-command-set", roles::controller, needs(is_version_2),
+                 needs(has_namespace)) {
   host::RawQueue& admin = bench.associate().admin();
   const Bytes whole = page_of(admin, Cns::command_set_namespace, bench.nsid(), check);
   const auto reply = of_format(admin, Cns::command_set_user_data_format, 0);
@@ -99,8 +96,8 @@ CONFORMANCE_CASE(unknown_formats_have_no_page, "nvme.identify.format-unknown", r
   }
 }
 
-CONFORMANCE_CASE(command_set_page_of_all_namespaces, "nvme.identify.command-set-broadcast", roles::controller,
-                 of_version_2_1, needs(is_version_2_1), needs(manages_namespaces)) {
+CONFORMANCE_CASE(command_set_page_of_all_namespaces, "nvme.identify.command-set-broadcast", roles::controller, of_version_2_1,
+                 needs(is_version_2_1), needs(manages_namespaces)) {
   host::RawQueue& admin = bench.associate().admin();
   const auto command = host::identify(Cns::command_set_namespace, nvme::kAllNamespaces);
   const auto reply = admin.send(command, nvme::kIdentifySize).wait();
@@ -108,20 +105,18 @@ CONFORMANCE_CASE(command_set_page_of_all_namespaces, "nvme.identify.command-set-
   check.that(all_zero(bytes_at(reply.data, nvme::id_ns_nvm::lbstm.offset, 8)), "LBSTM is 0");
 }
 
-CONFORMANCE_CASE(allocated_namespaces_have_an_independent_page, "nvme.identify.allocated-independent",
-                 roles::controller, of_version_2_1, needs(is_version_2_1), needs(manages_namespaces),
-                 needs(has_namespace)) {
+CONFORMANCE_CASE(allocated_namespaces_have_an_independent_page, "nvme.identify.allocated-independent", roles::controller, of_version_2_1,
+                 needs(is_version_2_1), needs(manages_namespaces), needs(has_namespace)) {
   Manager manager(bench, check);
   const Bytes page = manager.page(Cns::allocated_independent_namespace, bench.nsid());
   check.bytes("CNS 1Fh", page, manager.page(Cns::independent_namespace, bench.nsid()));
   const std::uint32_t nobody = unallocated_nsid(manager, bench, check);
   const auto reply = manager.identify(Cns::allocated_independent_namespace, nobody);
-  check.that(!reply.ok() || all_zero(reply.data), "there is nothing of a namespace that is not allocated",
-             "there is something");
+  check.that(!reply.ok() || all_zero(reply.data), "there is nothing of a namespace that is not allocated", "there is something");
 }
 
-CONFORMANCE_CASE(granularities_fit_the_formats, "nvme.namespace.granularity.list", roles::controller, in_steps,
-                 needs(tells_granularity), needs(manages_namespaces)) {
+CONFORMANCE_CASE(granularities_fit_the_formats, "nvme.namespace.granularity.list", roles::controller, in_steps, needs(tells_granularity),
+                 needs(manages_namespaces)) {
   Manager manager(bench, check);
   const auto reply = manager.identify(Cns::namespace_granularity_list);
   check.require_success(reply, "CNS 16h");
@@ -135,8 +130,8 @@ CONFORMANCE_CASE(granularities_fit_the_formats, "nvme.namespace.granularity.list
   check.that(all_zero(bytes_at(reply.data, end, gr::ngd.offset + gr::ngd.size - end)), "zeroes follow the descriptors");
 }
 
-CONFORMANCE_CASE(granularity_is_a_hint, "nvme.namespace.granularity.hint", roles::controller, in_steps,
-                 needs(tells_granularity), needs(manages_namespaces)) {
+CONFORMANCE_CASE(granularity_is_a_hint, "nvme.namespace.granularity.hint", roles::controller, in_steps, needs(tells_granularity),
+                 needs(manages_namespaces)) {
   Manager manager(bench, check);
   const std::uint64_t block = block_bytes(manager), step = size_step(manager, check);
   check.precondition(step % block == 0 && step > block, "a granularity of several blocks");
@@ -148,8 +143,8 @@ CONFORMANCE_CASE(granularity_is_a_hint, "nvme.namespace.granularity.hint", roles
   (void)manager.remove(reply.dw0());
 }
 
-CONFORMANCE_CASE(whole_steps_waste_nothing, "nvme.namespace.granularity.capacity", roles::controller, in_steps,
-                 needs(tells_granularity), needs(manages_namespaces)) {
+CONFORMANCE_CASE(whole_steps_waste_nothing, "nvme.namespace.granularity.capacity", roles::controller, in_steps, needs(tells_granularity),
+                 needs(manages_namespaces)) {
   Manager manager(bench, check);
   const std::uint64_t block = block_bytes(manager), step = size_step(manager, check);
   check.precondition(step % block == 0, "a granularity of whole blocks");

@@ -11,8 +11,7 @@ constexpr std::uint64_t kLba = 1000;
 
 /// Every read of the block is answered with this status; counts them.
 void refuse_reads(HostBench& bench, nvme::Status status, unsigned& attempts) {
-  bench.script.admission = [&bench, &attempts, status](
-                               const CommandContext& command) -> std::optional<nvme::Status> {
+  bench.script.admission = [&bench, &attempts, status](const CommandContext& command) -> std::optional<nvme::Status> {
     if (!is_io(command, opcode::kRead) || lba_of(command.sqe) != kLba) return std::nullopt;
     bench.mark("bench.refused");
     ++attempts;
@@ -22,8 +21,7 @@ void refuse_reads(HostBench& bench, nvme::Status status, unsigned& attempts) {
 
 }  // namespace
 
-CONFORMANCE_CASE(host_does_not_repeat_what_has_dnr, "nvme.host.dnr", roles::host,
-                 reaches{"bench.refused"}) {
+CONFORMANCE_CASE(host_does_not_repeat_what_has_dnr, "nvme.host.dnr", roles::host, reaches{"bench.refused"}) {
   bench.connect_product();
   unsigned attempts = 0;
   refuse_reads(bench, sc::internal_error.with_dnr(), attempts);
@@ -53,8 +51,7 @@ CONFORMANCE_CASE(host_repeats_no_admin_command_that_has_dnr, "nvme.host.dnr", ro
     bench.product().disconnect().wait_for(60_s);
     bench.script.admission = {};
     refused += most;
-    check.that(most <= 1,
-               "no second attempt of a command with opcode " + words(kind.opcode) + " and " + words(kind.what) + " in dword 10",
+    check.that(most <= 1, "no second attempt of a command with opcode " + words(kind.opcode) + " and " + words(kind.what) + " in dword 10",
                std::to_string(most) + " in one association");
   }
   check.precondition(refused > 0, "the host sends one of the commands");
@@ -89,8 +86,7 @@ CONFORMANCE_CASE(host_flushes_the_namespace_that_was_meant, "nvme.host.flush", r
   check.precondition(looked > 0, "the host sends Flush");
 }
 
-CONFORMANCE_CASE(host_gives_a_transient_error_up, "nvme.host.retry-bound", roles::host,
-                 reaches{"bench.refused"}) {
+CONFORMANCE_CASE(host_gives_a_transient_error_up, "nvme.host.retry-bound", roles::host, reaches{"bench.refused"}) {
   // Common hosts try three to six times.
   constexpr unsigned kMost = 20;
   bench.connect_product();
@@ -109,8 +105,7 @@ CONFORMANCE_CASE(host_splits_transfers_to_mdts, "nvme.host.mdts", roles::host) {
   constexpr std::uint8_t kMdts = 2;  // 16 KiB with pages of 4 KiB
   constexpr std::uint32_t kBlock = 512, kMost = 4096u << kMdts, kBlocks = 200;
   bench.script.data_out = [](const CommandContext& command, MutableBytes data) {
-    const bool controller =
-        command.qid == 0 && command.sqe[0] == opcode::kIdentify && command.sqe[40] == 0x01;
+    const bool controller = command.qid == 0 && command.sqe[0] == opcode::kIdentify && command.sqe[40] == 0x01;
     if (controller && data.size() > 77) data[77] = kMdts;
   };
   bench.connect_product();
@@ -125,15 +120,13 @@ CONFORMANCE_CASE(host_splits_transfers_to_mdts, "nvme.host.mdts", roles::host) {
     std::vector<unsigned> covered(kBlocks);
     for (const SeenCommand* seen : io_commands(bench, which)) {
       const std::uint32_t blocks = blocks_of(*seen);
-      check.that(blocks * kBlock <= kMost, "at most 16 KiB in a command",
-                 std::to_string(blocks * kBlock) + " bytes");
+      check.that(blocks * kBlock <= kMost, "at most 16 KiB in a command", std::to_string(blocks * kBlock) + " bytes");
       const std::uint64_t lba = lba_of(seen->sqe.bytes());
       for (std::uint64_t i = lba; i < lba + blocks; ++i) {
         if (i >= kLba && i < kLba + kBlocks) ++covered[i - kLba];
       }
     }
-    const bool once =
-        std::all_of(covered.begin(), covered.end(), [](unsigned times) { return times == 1; });
+    const bool once = std::all_of(covered.begin(), covered.end(), [](unsigned times) { return times == 1; });
     check.that(once, "each block is transferred once");
   }
 }
@@ -149,8 +142,7 @@ CONFORMANCE_CASE(host_points_to_data_with_sgls, "nvme.host.psdt", roles::host) {
   const auto reads = io_commands(bench, opcode::kRead);
   check.precondition(!identifies.empty(), "Identify arrives");
   check.precondition(!reads.empty(), "a read arrives");
-  for (const auto& list : {identifies, admin_commands(bench, opcode::kGetLog), reads,
-                           io_commands(bench, opcode::kWrite)}) {
+  for (const auto& list : {identifies, admin_commands(bench, opcode::kGetLog), reads, io_commands(bench, opcode::kWrite)}) {
     for (const SeenCommand* seen : list) {
       check.equal("PSDT", static_cast<unsigned>(seen->sqe.bytes()[1] >> 6), 1u);
     }
@@ -170,8 +162,7 @@ CONFORMANCE_CASE(host_uses_an_identifier_once_at_a_time, "nvme.host.cid-unique",
   check.equal("commands with the identifier of one that was outstanding", under_way.twice(), 0u);
 }
 
-CONFORMANCE_CASE(host_completes_nothing_by_an_unknown_identifier, "nvme.host.unknown-cid",
-                 roles::host, reaches{"bench.unknown_cid"}) {
+CONFORMANCE_CASE(host_completes_nothing_by_an_unknown_identifier, "nvme.host.unknown-cid", roles::host, reaches{"bench.unknown_cid"}) {
   bench.connect_product();
   // A write: over TCP the end of a read may be said with its data, and no response follows.
   bool once = false;
@@ -188,8 +179,7 @@ CONFORMANCE_CASE(host_completes_nothing_by_an_unknown_identifier, "nvme.host.unk
   const auto write = bench.product().write(bench.nsid(), kLba, block).wait_for(300_s);
   check.precondition(once, "the write arrives");
   const std::size_t attempts = io_commands(bench, opcode::kWrite).size();
-  check.that(!write || !write->ok() || attempts > 1, "a write without an answer of its own is not done",
-             "it was reported as done");
+  check.that(!write || !write->ok() || attempts > 1, "a write without an answer of its own is not done", "it was reported as done");
 }
 
 }  // namespace fb::conformance

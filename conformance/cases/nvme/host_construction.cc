@@ -76,8 +76,7 @@ CONFORMANCE_CASE(host_names_no_namespace_where_none_is_meant, "nvme.host.nsid.un
   bench.run_until([] { return false; }, 10_s);
   std::size_t looked = 0;
   for (const SeenCommand* seen : commands_seen(bench)) {
-    const bool unused = is_admin(*seen, kKeepAlive) || is_admin(*seen, kAbort) ||
-                        is_admin(*seen, opcode::kEventRequest) ||
+    const bool unused = is_admin(*seen, kKeepAlive) || is_admin(*seen, kAbort) || is_admin(*seen, opcode::kEventRequest) ||
                         (is_admin(*seen, opcode::kIdentify) && (seen->cdw(10) & 0xFF) == 0x01);
     if (!unused) continue;
     ++looked;

@@ -134,8 +134,7 @@ CONFORMANCE_CASE(host_reports_every_error_status, "nvme.host.status.every", role
     const auto status = doing.wait_for(60_s);
     check.that(status.has_value(), std::string(what) + " ends", "it does not");
     if (!status) return;
-    check.that(!status->ok(), std::string(what) + " that failed with " + nvme::to_string(answer) + " is reported as failed",
-               "as success");
+    check.that(!status->ok(), std::string(what) + " that failed with " + nvme::to_string(answer) + " is reported as failed", "as success");
   };
   for (const nvme::Status& status : kStatuses) {
     answer = status;

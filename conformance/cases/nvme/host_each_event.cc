@@ -19,14 +19,14 @@ constexpr std::uint8_t kErrors = 0x01, kSmart = 0x02, kFirmwareSlots = 0x03, kCh
                        kReservations = 0x80;
 
 constexpr std::array<Event, 9> kEvents = {{{EventType::error, info::error_persistent_internal, kErrors},
-                                          {EventType::error, info::error_transient_internal, kErrors},
-                                          {EventType::smart, info::smart_reliability, kSmart},
-                                          {EventType::smart, info::smart_temperature, kSmart},
-                                          {EventType::smart, info::smart_spare, kSmart},
-                                          {EventType::notice, info::notice_namespace_attribute, kChangedNamespaces},
-                                          {EventType::notice, info::notice_firmware_activation, kFirmwareSlots},
-                                          {EventType::notice, info::notice_ana_change, kAnaLog},
-                                          {EventType::command_set, info::command_set_reservation, kReservations}}};
+                                           {EventType::error, info::error_transient_internal, kErrors},
+                                           {EventType::smart, info::smart_reliability, kSmart},
+                                           {EventType::smart, info::smart_temperature, kSmart},
+                                           {EventType::smart, info::smart_spare, kSmart},
+                                           {EventType::notice, info::notice_namespace_attribute, kChangedNamespaces},
+                                           {EventType::notice, info::notice_firmware_activation, kFirmwareSlots},
+                                           {EventType::notice, info::notice_ana_change, kAnaLog},
+                                           {EventType::command_set, info::command_set_reservation, kReservations}}};
 
 /// Counts what the host tells its user.
 class Told final : public host::ControllerListener {
@@ -47,15 +47,14 @@ class Told final : public host::ControllerListener {
   host::Host& host_;
 };
 
-constexpr std::array<nvme::ReservationNotice, 3> kHostNotices = {
-    nvme::ReservationNotice::registration_preempted, nvme::ReservationNotice::reservation_released,
-    nvme::ReservationNotice::reservation_preempted};
+constexpr std::array<nvme::ReservationNotice, 3> kHostNotices = {nvme::ReservationNotice::registration_preempted,
+                                                                 nvme::ReservationNotice::reservation_released,
+                                                                 nvme::ReservationNotice::reservation_preempted};
 
 std::size_t clearing_reads(const HostBench& bench, std::uint8_t lid) {
   const auto logs = admin_commands(bench, opcode::kGetLog);
-  return static_cast<std::size_t>(std::count_if(logs.begin(), logs.end(), [&](const SeenCommand* seen) {
-    return (seen->cdw(10) & 0xFF) == lid && (seen->cdw(10) >> 15 & 1) == 0;
-  }));
+  return static_cast<std::size_t>(std::count_if(
+      logs.begin(), logs.end(), [&](const SeenCommand* seen) { return (seen->cdw(10) & 0xFF) == lid && (seen->cdw(10) >> 15 & 1) == 0; }));
 }
 
 }  // namespace

@@ -31,8 +31,7 @@ struct Unanswered {
 };
 
 bool resets(const SeenCommand& seen) {
-  return seen.fctype() == 0x00 && seen.cdw(11) == fabrics::property::cc &&
-         ((seen.cdw(12) & 1) == 0 || (seen.cdw(12) >> 14 & 3) != 0);
+  return seen.fctype() == 0x00 && seen.cdw(11) == fabrics::property::cc && ((seen.cdw(12) & 1) == 0 || (seen.cdw(12) >> 14 & 3) != 0);
 }
 
 std::vector<const SeenCommand*> writes_of(const HostBench& bench) {
@@ -56,8 +55,8 @@ bool first_may_run(const HostBench& bench, const Unanswered& script, const SeenC
 
 }  // namespace
 
-CONFORMANCE_CASE(host_repeats_no_write_that_may_still_run, "nvme.host.timeout.once", roles::host,
-                 reaches{"bench.unanswered"}, lasts(300_s)) {
+CONFORMANCE_CASE(host_repeats_no_write_that_may_still_run, "nvme.host.timeout.once", roles::host, reaches{"bench.unanswered"},
+                 lasts(300_s)) {
   bench.connect_product();
   Unanswered script;
   script.begin(bench);
@@ -67,8 +66,7 @@ CONFORMANCE_CASE(host_repeats_no_write_that_may_still_run, "nvme.host.timeout.on
   const auto writes = writes_of(bench);
   check.precondition(!writes.empty(), "a write arrives");
   for (std::size_t i = 1; i < writes.size(); ++i) {
-    check.that(!first_may_run(bench, script, *writes[i - 1], *writes[i]),
-               "no second write while the first may still be executed",
+    check.that(!first_may_run(bench, script, *writes[i - 1], *writes[i]), "no second write while the first may still be executed",
                "one " + to_string(writes[i]->at - writes[i - 1]->at) + " after the first");
   }
   check.that(writes.size() > 1 || write.settled(), "the write is repeated later, or given up", "neither in five minutes");
@@ -76,8 +74,7 @@ CONFORMANCE_CASE(host_repeats_no_write_that_may_still_run, "nvme.host.timeout.on
   write.wait_for(300_s);
 }
 
-CONFORMANCE_CASE(host_aborts_the_command_that_it_means, "nvme.host.abort.names", roles::host,
-                 reaches{"bench.unanswered"}, lasts(300_s)) {
+CONFORMANCE_CASE(host_aborts_the_command_that_it_means, "nvme.host.abort.names", roles::host, reaches{"bench.unanswered"}, lasts(300_s)) {
   bench.connect_product();
   Unanswered script;
   script.begin(bench);
@@ -144,8 +141,7 @@ CONFORMANCE_CASE(host_keeps_to_the_limit_of_aborts, "nvme.host.abort.limit", rol
   }
   // Until the host has had enough of this association.
   const auto leaves = [&] {
-    return std::any_of(bench.commands().begin(), bench.commands().end(), resets) || most > 1 ||
-           bench.fabrics_commands(0x01).size() > 2;
+    return std::any_of(bench.commands().begin(), bench.commands().end(), resets) || most > 1 || bench.fabrics_commands(0x01).size() > 2;
   };
   bench.run_until(leaves, 300_s);
   check.precondition(most > 0, "the host sends Abort");
@@ -154,8 +150,7 @@ CONFORMANCE_CASE(host_keeps_to_the_limit_of_aborts, "nvme.host.abort.limit", rol
   for (auto& read : reads) read.wait_for(300_s);
 }
 
-CONFORMANCE_CASE(host_overcomes_a_transient_transport_error, "nvme.host.retry.transient", roles::host,
-                 reaches{"bench.refused"}) {
+CONFORMANCE_CASE(host_overcomes_a_transient_transport_error, "nvme.host.retry.transient", roles::host, reaches{"bench.refused"}) {
   bench.connect_product();
   Bytes& data = bench.keep(host_pattern(512));
   Bytes& back = bench.keep(Bytes(512));

@@ -15,8 +15,7 @@ void connect_listening(HostBench& bench, Check& check, unsigned& events) {
     return Answer::send;
   };
   bench.connect_product();
-  check.precondition(!admin_commands(bench, opcode::kEventRequest).empty(),
-                     "the host sends Asynchronous Event Requests");
+  check.precondition(!admin_commands(bench, opcode::kEventRequest).empty(), "the host sends Asynchronous Event Requests");
 }
 
 /// Reads of a log page; those with RAE = 0 alone where `clearing`.
@@ -34,8 +33,7 @@ void change_namespaces(HostBench& bench, Check& check, const unsigned& events) {
   bench.forget_seen();
   const auto added = bench.subsystem().add_namespace({});
   check.precondition(added.ok(), "one more namespace");
-  check.precondition(bench.run_until([&] { return events > before; }, 10_s),
-                     "the host wants to hear of namespaces");
+  check.precondition(bench.run_until([&] { return events > before; }, 10_s), "the host wants to hear of namespaces");
 }
 
 }  // namespace
@@ -44,8 +42,7 @@ CONFORMANCE_CASE(host_asks_for_the_next_event, "nvme.host.aer.rearm", roles::hos
   unsigned events = 0;
   connect_listening(bench, check, events);
   change_namespaces(bench, check, events);
-  const bool again = bench.run_until(
-      [&] { return !admin_commands(bench, opcode::kEventRequest).empty(); }, 30_s);
+  const bool again = bench.run_until([&] { return !admin_commands(bench, opcode::kEventRequest).empty(); }, 30_s);
   check.that(again, "a new Asynchronous Event Request", "none");
 }
 
@@ -53,8 +50,7 @@ CONFORMANCE_CASE(host_reads_the_changed_namespaces, "nvme.host.aer.read-log", ro
   unsigned events = 0;
   connect_listening(bench, check, events);
   change_namespaces(bench, check, events);
-  const bool cleared =
-      bench.run_until([&] { return reads_of(bench, kChangedNamespaces, true) > 0; }, 30_s);
+  const bool cleared = bench.run_until([&] { return reads_of(bench, kChangedNamespaces, true) > 0; }, 30_s);
   check.that(cleared, "the list of changed namespaces is read with RAE 0",
              reads_of(bench, kChangedNamespaces) > 0 ? "with RAE 1 only" : "it is not read");
 }
@@ -64,10 +60,8 @@ CONFORMANCE_CASE(host_reads_the_ana_log_after_a_change, "nvme.host.aer.ana", rol
   connect_listening(bench, check, events);
   bench.forget_seen();
   bench.subsystem().set_ana_state(1, nvme::AnaState::non_optimized);
-  check.precondition(bench.run_until([&] { return events > 0; }, 10_s),
-                     "the host wants to hear of ANA changes");
-  check.that(bench.run_until([&] { return reads_of(bench, kAnaLog) > 0; }, 30_s),
-             "the ANA log is read", "it is not");
+  check.precondition(bench.run_until([&] { return events > 0; }, 10_s), "the host wants to hear of ANA changes");
+  check.that(bench.run_until([&] { return reads_of(bench, kAnaLog) > 0; }, 30_s), "the ANA log is read", "it is not");
 }
 
 CONFORMANCE_CASE(host_sends_no_flood_of_event_requests, "nvme.host.aer.failed", roles::host) {

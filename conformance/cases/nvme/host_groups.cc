@@ -64,9 +64,9 @@ CONFORMANCE_CASE(host_keeps_ana_groups_apart, "nvme.host.ana.groups", roles::hos
         wrong += seen->cntlid != right;
       }
       check.precondition(all > 0, "the writes arrive");
-      check.equal("I/O commands of namespace " + std::to_string(nsid) + " (group " + std::to_string(space->ana_group()) +
-                      ") on the worse path",
-                  wrong, 0u);
+      check.equal(
+          "I/O commands of namespace " + std::to_string(nsid) + " (group " + std::to_string(space->ana_group()) + ") on the worse path",
+          wrong, 0u);
     }
   }
 }

@@ -10,9 +10,7 @@ namespace {
 
 constexpr std::uint8_t kSetFeatures = 0x09, kEventConfiguration = 0x0B;
 
-bool is_event_request(const CommandContext& command) {
-  return command.qid == 0 && command.sqe[0] == opcode::kEventRequest;
-}
+bool is_event_request(const CommandContext& command) { return command.qid == 0 && command.sqe[0] == opcode::kEventRequest; }
 
 /// A host that hears of namespaces: `change` makes something happen to them.
 void tell_of(HostBench& bench, Check& check, const std::function<void()>& change) {

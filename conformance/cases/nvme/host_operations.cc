@@ -22,13 +22,13 @@ constexpr std::uint8_t kControllerPage = 0x01, kNamespacePage = 0x00, kCommandSe
 
 /// What the bench's controller says of itself; all of it is less than it can do.
 struct Announced {
-  unsigned mdts = 0;              ///< 0: as it is
-  unsigned mpsmin = 0;            ///< the unit of MDTS and its like is 4 KiB << MPSMIN
+  unsigned mdts = 0;    ///< 0: as it is
+  unsigned mpsmin = 0;  ///< the unit of MDTS and its like is 4 KiB << MPSMIN
   unsigned vsl = 0, wzsl = 0, wusl = 0;
   unsigned range_blocks = 0, total_blocks = 0, ranges = 0;  ///< of Copy; 0: as they are
-  unsigned entries = 0;           ///< CAP.MQES + 1; 0: as it is
-  unsigned in_capsule = 0;        ///< bytes of IOCCSZ behind the entry; 0: as they are
-  unsigned submission_queues = 1, completion_queues = 1;  ///< granted
+  unsigned entries = 0;                                     ///< CAP.MQES + 1; 0: as it is
+  unsigned in_capsule = 0;                                  ///< bytes of IOCCSZ behind the entry; 0: as they are
+  unsigned submission_queues = 1, completion_queues = 1;    ///< granted
   host::ProtectionUse protection = host::ProtectionUse::controller;
 };
 
@@ -37,12 +37,39 @@ constexpr auto kByHost = host::ProtectionUse::host;
 constexpr Announced kDeclarations[] = {
     {},
     {.mdts = 1, .vsl = 1, .wzsl = 2, .wusl = 3, .range_blocks = 3, .total_blocks = 7, .ranges = 2, .entries = 3, .in_capsule = 512},
-    {.mdts = 2, .mpsmin = 1, .vsl = 3, .wzsl = 1, .wusl = 2, .range_blocks = 1, .total_blocks = 5, .ranges = 128, .entries = 2,
-     .in_capsule = 496, .submission_queues = 3, .completion_queues = 2},
-    {.mdts = 3, .wusl = 1, .range_blocks = 16, .total_blocks = 16, .ranges = 1, .entries = 17, .in_capsule = 4096,
-     .submission_queues = 2, .completion_queues = 4, .protection = kByHost},
-    {.mdts = 5, .mpsmin = 2, .vsl = 2, .range_blocks = 100, .total_blocks = 37, .ranges = 5, .entries = 64, .in_capsule = 528,
-     .submission_queues = 4, .completion_queues = 4, .protection = kByHost},
+    {.mdts = 2,
+     .mpsmin = 1,
+     .vsl = 3,
+     .wzsl = 1,
+     .wusl = 2,
+     .range_blocks = 1,
+     .total_blocks = 5,
+     .ranges = 128,
+     .entries = 2,
+     .in_capsule = 496,
+     .submission_queues = 3,
+     .completion_queues = 2},
+    {.mdts = 3,
+     .wusl = 1,
+     .range_blocks = 16,
+     .total_blocks = 16,
+     .ranges = 1,
+     .entries = 17,
+     .in_capsule = 4096,
+     .submission_queues = 2,
+     .completion_queues = 4,
+     .protection = kByHost},
+    {.mdts = 5,
+     .mpsmin = 2,
+     .vsl = 2,
+     .range_blocks = 100,
+     .total_blocks = 37,
+     .ranges = 5,
+     .entries = 64,
+     .in_capsule = 528,
+     .submission_queues = 4,
+     .completion_queues = 4,
+     .protection = kByHost},
 };
 
 /// Formats of all kinds, LBAs above 2^32, an odd number of blocks.
@@ -239,8 +266,7 @@ class Copybook {
       const std::string what = where("fused Compare and Write", lba, count);
       const auto both = space_.compare_and_write(lba, expected, data).wait_for(120_s);
       check_.require(both.has_value(), what + " ends", "it does not");
-      check_.that(both->first.ok() != differs && both->second.ok() != differs,
-                  what + (differs ? " with other data fails" : " succeeds"),
+      check_.that(both->first.ok() != differs && both->second.ok() != differs, what + (differs ? " with other data fails" : " succeeds"),
                   nvme::to_string(both->first) + ", " + nvme::to_string(both->second));
       if (!differs) keep(lba, data);
       compare_medium(lba, count, what);
@@ -285,9 +311,12 @@ class Copybook {
     const std::uint64_t count = draw_count();
     const std::uint64_t lba = draw_lba(count);
     switch (kind) {
-      case 0: return write(lba, count);
-      case 1: return read_back(lba, count);
-      case 2: return compare(lba, count);
+      case 0:
+        return write(lba, count);
+      case 1:
+        return read_back(lba, count);
+      case 2:
+        return compare(lba, count);
       case 3: {
         const std::string what = where("Write Zeroes", lba, count);
         ends_with(space_.write_zeroes(lba, count), {}, what);
@@ -300,9 +329,12 @@ class Copybook {
         zero(lba, count);
         return compare_medium(lba, count, what);
       }
-      case 5: return copy(count);
-      case 6: return spoil(lba, std::min<std::uint64_t>(count, 50));
-      default: return compare_and_write(lba, count);
+      case 5:
+        return copy(count);
+      case 6:
+        return spoil(lba, std::min<std::uint64_t>(count, 50));
+      default:
+        return compare_and_write(lba, count);
     }
   }
 
@@ -337,7 +369,10 @@ constexpr Operation kOperations[] = {
     {"Verify", 0x0C, [](host::Namespace& space, MutableBytes) { return space.verify(32, kPieceBlocks * kPieces); }},
     {"Write Uncorrectable", 0x04,
      [](host::Namespace& space, MutableBytes) { return space.write_uncorrectable(1000, kPieceBlocks * kPieces); }},
-    {"Copy", 0x19, [](host::Namespace& space, MutableBytes) { return space.copy({{32, kPieceBlocks * kPieces}}, 2000); }},
+    {"Copy", 0x19,
+     [](host::Namespace& space, MutableBytes) {
+       return space.copy({{32, kPieceBlocks * kPieces}}, 2000);
+     }},
 };
 const arranged limits_of_one_piece{"a controller that moves 16 blocks at once, and a user of every command", [](EmbeddedSetup& setup) {
                                      setup.subsystem.mdts = 1;

@@ -20,8 +20,7 @@ struct OneRefuses {
   void begin(HostBench& bench, nvme::Status status, bool every_path = false) {
     victim = 0;
     attempts.clear();
-    bench.script.admission = [this, &bench, status, every_path](
-                                 const CommandContext& command) -> std::optional<nvme::Status> {
+    bench.script.admission = [this, &bench, status, every_path](const CommandContext& command) -> std::optional<nvme::Status> {
       if (!is_io(command, opcode::kRead) || !is_at_path_lba(command.sqe)) return std::nullopt;
       const std::uint16_t cntlid = command.controller->cntlid();
       if (victim == 0) victim = cntlid;
@@ -79,19 +78,16 @@ Instant certainly_stopped(HostBench& bench, std::uint16_t cntlid) {
 
 }  // namespace
 
-CONFORMANCE_CASE(host_takes_the_other_path_after_an_ana_status, "nvme.host.path-error.ana", roles::host,
-                 reaches{"bench.refused"}) {
+CONFORMANCE_CASE(host_takes_the_other_path_after_an_ana_status, "nvme.host.path-error.ana", roles::host, reaches{"bench.refused"}) {
   // The last of them takes the path away for good.
   takes_the_other_path(bench, check, {sc::ana_inaccessible, sc::ana_transition, sc::ana_persistent_loss});
 }
 
-CONFORMANCE_CASE(host_takes_the_other_path_after_a_path_error, "nvme.host.path-error.internal", roles::host,
-                 reaches{"bench.refused"}) {
+CONFORMANCE_CASE(host_takes_the_other_path_after_a_path_error, "nvme.host.path-error.internal", roles::host, reaches{"bench.refused"}) {
   takes_the_other_path(bench, check, {sc::internal_path_error, sc::controller_pathing_error});
 }
 
-CONFORMANCE_CASE(host_repeats_no_path_error_that_has_dnr, "nvme.host.path-error.dnr", roles::host,
-                 reaches{"bench.refused"}) {
+CONFORMANCE_CASE(host_repeats_no_path_error_that_has_dnr, "nvme.host.path-error.dnr", roles::host, reaches{"bench.refused"}) {
   connect_two_paths(bench, check);
   OneRefuses refusing;
   refusing.begin(bench, sc::internal_path_error.with_dnr(), true);
@@ -163,8 +159,7 @@ void waits_until_silence_is_an_end(HostBench& bench, Check& check) {
     return mute ? Answer::withhold : Answer::send;
   };
   const TwoPaths paths = connect_two_paths(bench, check, {.kato_ms = 5000});
-  check.precondition(kato_of(bench, paths.first) != 0 && kato_of(bench, paths.second) != 0,
-                     "the host asks for a keep alive timeout");
+  check.precondition(kato_of(bench, paths.first) != 0 && kato_of(bench, paths.second) != 0, "the host asks for a keep alive timeout");
   Bytes& data = bench.keep(host_pattern(512));
   Op<nvme::Status> write = bench.product().write(bench.nsid(), kPathLba, data);
   const auto elsewhere = [&]() -> const SeenCommand* {
@@ -178,8 +173,7 @@ void waits_until_silence_is_an_end(HostBench& bench, Check& check) {
   const SeenCommand* const second = elsewhere();
   check.precondition(second != nullptr || write.settled(), "the write is repeated elsewhere, or given up");
   const Instant stopped = certainly_stopped(bench, silent);
-  check.that(second == nullptr || second->at + kTolerance >= stopped,
-             "no write to another controller before the silent one has stopped",
+  check.that(second == nullptr || second->at + kTolerance >= stopped, "no write to another controller before the silent one has stopped",
              second == nullptr ? "" : to_string(stopped - second->at) + " too early");
   bench.script = {};
   write.wait_for(300_s);
@@ -194,7 +188,10 @@ struct Change {
 constexpr Change kChanges[] = {
     {"Write Zeroes", 0x08, [](host::Namespace& space) { return space.write_zeroes(kPathLba, 8); }},
     {"Dataset Management", 0x09, [](host::Namespace& space) { return space.deallocate(kPathLba, 8); }},
-    {"Copy", 0x19, [](host::Namespace& space) { return space.copy({{kPathLba - 100, 8}}, kPathLba); }},
+    {"Copy", 0x19,
+     [](host::Namespace& space) {
+       return space.copy({{kPathLba - 100, 8}}, kPathLba);
+     }},
     {"Write Uncorrectable", 0x04, [](host::Namespace& space) { return space.write_uncorrectable(kPathLba, 8); }}};
 
 host::Namespace& shared_space(HostBench& bench, Check& check) {
@@ -255,23 +252,21 @@ CONFORMANCE_CASE(host_waits_before_it_repeats_changes_elsewhere, "nvme.host.path
   }
 }
 
-CONFORMANCE_CASE(host_waits_as_long_as_kas_and_cqt_say, "nvme.host.path-loss.granularity", roles::host,
-                 reaches{"bench.silent"}, lasts(200_s),
-                 furnished([](EmbeddedSetup& setup) {
+CONFORMANCE_CASE(host_waits_as_long_as_kas_and_cqt_say, "nvme.host.path-loss.granularity", roles::host, reaches{"bench.silent"},
+                 lasts(200_s), furnished([](EmbeddedSetup& setup) {
                    setup.subsystem.kas = 70;  // KATO of 5 s becomes a KATT of 7 s
                    setup.subsystem.cqt_ms = 9000;
                  })) {
   waits_until_silence_is_an_end(bench, check);
 }
 
-CONFORMANCE_CASE(host_waits_before_it_repeats_writes_elsewhere, "nvme.host.path-loss.quiesce", roles::host,
-                 reaches{"bench.silent"}, lasts(200_s)) {
+CONFORMANCE_CASE(host_waits_before_it_repeats_writes_elsewhere, "nvme.host.path-loss.quiesce", roles::host, reaches{"bench.silent"},
+                 lasts(200_s)) {
   waits_until_silence_is_an_end(bench, check);
 }
 
-CONFORMANCE_CASE(host_waits_longer_where_traffic_keeps_alive, "nvme.host.path-loss.quiesce", roles::host,
-                 reaches{"bench.silent"}, lasts(200_s),
-                 furnished([](EmbeddedSetup& setup) { setup.subsystem.traffic_based_keep_alive = true; })) {
+CONFORMANCE_CASE(host_waits_longer_where_traffic_keeps_alive, "nvme.host.path-loss.quiesce", roles::host, reaches{"bench.silent"},
+                 lasts(200_s), furnished([](EmbeddedSetup& setup) { setup.subsystem.traffic_based_keep_alive = true; })) {
   waits_until_silence_is_an_end(bench, check);
 }
 

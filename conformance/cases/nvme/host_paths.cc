@@ -20,8 +20,7 @@ TwoPaths connect_ana_paths(HostBench& bench, Check& check, const std::function<v
 
 /// Whether hosts read the log after a notice is for another case.
 void wait_for_log(HostBench& bench, Check& check, std::uint16_t cntlid) {
-  check.precondition(bench.run_until([&] { return reads_ana_log(bench, cntlid); }, 30_s),
-                     "the host reads the ANA log after a notice");
+  check.precondition(bench.run_until([&] { return reads_ana_log(bench, cntlid); }, 30_s), "the host reads the ANA log after a notice");
   pause(bench, 2_s);
 }
 
@@ -60,8 +59,7 @@ void waits_for_a_path(HostBench& bench, Check& check, AnaState state) {
   const std::size_t attempts = path_commands(bench, 0).size();
   bench.subsystem().set_ana_state(kAnaGroup, AnaState::optimized);
   const auto ended = read.wait_for(120_s);
-  check.that(attempts <= kFewAttempts, "few attempts, with a delay between them",
-             std::to_string(attempts) + " in four seconds");
+  check.that(attempts <= kFewAttempts, "few attempts, with a delay between them", std::to_string(attempts) + " in four seconds");
   check.require(ended.has_value(), "the read ends when there is a path again", "it does not");
   check.require_success(*ended, early ? "read, given up within ANATT" : "read");
   check.bytes("data of the read", back, data);
@@ -85,9 +83,7 @@ CONFORMANCE_CASE(host_prefers_the_optimized_path, "nvme.host.ana.optimized", rol
 }
 
 CONFORMANCE_CASE(host_learns_ana_states_when_it_connects, "nvme.host.ana.initial", roles::host) {
-  const TwoPaths paths = connect_ana_paths(bench, check, [&] {
-    bench.subsystem().set_ana_state(kAnaGroup, AnaState::inaccessible, 2);
-  });
+  const TwoPaths paths = connect_ana_paths(bench, check, [&] { bench.subsystem().set_ana_state(kAnaGroup, AnaState::inaccessible, 2); });
   write_and_read(bench, check, kRounds, "on the path that is accessible");
   check.equal("I/O commands on the inaccessible path", path_commands(bench, paths.second).size(), 0u);
 }

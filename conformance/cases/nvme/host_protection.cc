@@ -31,8 +31,7 @@ const nvme::BlockLayout kLayout{.metadata_bytes = 8, .protection_type = 1};
 
 }  // namespace
 
-CONFORMANCE_CASE(host_begins_reference_tags_with_the_lba, "nvme.host.protection.reference", roles::host,
-                 a_protected_namespace) {
+CONFORMANCE_CASE(host_begins_reference_tags_with_the_lba, "nvme.host.protection.reference", roles::host, a_protected_namespace) {
   bench.connect_product();
   Bytes& data = bench.keep(host_pattern(4 * 512));
   bench.product().write(bench.nsid(), kLba, data).wait_for(60_s);

@@ -6,8 +6,7 @@
 
 namespace fb::conformance {
 
-CONFORMANCE_CASE(host_gives_a_reservation_conflict_up, "nvme.host.reservation-conflict", roles::host,
-                 reaches{"bench.refused"}) {
+CONFORMANCE_CASE(host_gives_a_reservation_conflict_up, "nvme.host.reservation-conflict", roles::host, reaches{"bench.refused"}) {
   constexpr std::uint64_t kLba = 1000;
   constexpr unsigned kMost = 20;  // as with other errors
   bench.connect_product();
@@ -34,8 +33,7 @@ CONFORMANCE_CASE(host_listens_after_a_reservation_notice, "nvme.host.aer.reserva
     return Answer::send;
   };
   bench.connect_product();
-  check.precondition(!admin_commands(bench, opcode::kEventRequest).empty(),
-                     "the host sends Asynchronous Event Requests");
+  check.precondition(!admin_commands(bench, opcode::kEventRequest).empty(), "the host sends Asynchronous Event Requests");
   bench.forget_seen();
   for (const auto& [cntlid, controller] : bench.subsystem().controllers()) {
     controller->on_reservation_notice(1, nvme::ReservationNotice::reservation_released);

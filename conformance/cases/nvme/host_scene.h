@@ -32,9 +32,7 @@ inline std::vector<const SeenCommand*> io_commands(const HostBench& bench, std::
   return found;
 }
 
-inline bool is_io(const CommandContext& command, std::uint8_t which) {
-  return command.qid != 0 && command.sqe[0] == which;
-}
+inline bool is_io(const CommandContext& command, std::uint8_t which) { return command.qid != 0 && command.sqe[0] == which; }
 inline std::uint64_t lba_of(ByteView sqe) { return load_le<std::uint64_t>(sqe.data() + 40); }
 inline std::uint32_t blocks_of(const SeenCommand& seen) { return (seen.cdw(12) & 0xFFFF) + 1; }
 
@@ -72,9 +70,7 @@ class UnderWay {
     std::uint16_t cntlid, qid, cid;
     bool operator==(const Key&) const = default;
   };
-  static bool is_fabrics(const CommandContext& command, std::uint8_t fctype) {
-    return command.sqe[0] == 0x7F && command.sqe[4] == fctype;
-  }
+  static bool is_fabrics(const CommandContext& command, std::uint8_t fctype) { return command.sqe[0] == 0x7F && command.sqe[4] == fctype; }
   static std::uint16_t controller_of(const CommandContext& command) {
     return command.controller == nullptr ? std::uint16_t{0} : command.controller->cntlid();
   }
@@ -110,8 +106,7 @@ inline Bytes host_pattern(std::size_t bytes) {
 /// Reads or writes, however it ends.
 inline void attempt(HostBench& bench, std::uint8_t which, std::uint32_t nsid, std::uint64_t lba, std::size_t bytes) {
   Bytes& data = bench.keep(host_pattern(bytes));
-  Op<nvme::Status> doing =
-      which == opcode::kRead ? bench.product().read(nsid, lba, data) : bench.product().write(nsid, lba, data);
+  Op<nvme::Status> doing = which == opcode::kRead ? bench.product().read(nsid, lba, data) : bench.product().write(nsid, lba, data);
   doing.wait_for(10_s);
 }
 

@@ -21,9 +21,7 @@ nvme::SglDescriptor sgl_of(const SeenCommand& seen) {
   return nvme::SglDescriptor::parse(seen.sqe.bytes().subspan(nvme::sqe::sgl1.offset, 16));
 }
 /// A list says how long it is, not how much its descriptors hold.
-bool is_list(const nvme::SglDescriptor& sgl) {
-  return sgl.type == nvme::SglType::segment || sgl.type == nvme::SglType::last_segment;
-}
+bool is_list(const nvme::SglDescriptor& sgl) { return sgl.type == nvme::SglType::segment || sgl.type == nvme::SglType::last_segment; }
 
 /// Data of a feature that goes to the controller with Set Features.
 std::uint32_t feature_bytes(std::uint32_t fid) {
@@ -106,8 +104,9 @@ CONFORMANCE_CASE(host_has_room_for_what_it_asks_for, "nvme.host.sgl-length", rol
     const nvme::SglDescriptor sgl = sgl_of(seen);
     if (needed == 0 || is_list(sgl)) continue;
     ++looked;
-    check.that(sgl.length >= needed, "room for " + std::to_string(needed) + " bytes of command " +
-                                         std::to_string(seen.opcode()) + " on queue " + std::to_string(seen.qid),
+    check.that(sgl.length >= needed,
+               "room for " + std::to_string(needed) + " bytes of command " + std::to_string(seen.opcode()) + " on queue " +
+                   std::to_string(seen.qid),
                std::to_string(sgl.length));
   }
   check.precondition(looked > 0, "commands with data arrive");
@@ -138,8 +137,7 @@ CONFORMANCE_CASE(host_writes_to_the_blocks_that_were_meant, "nvme.host.blocks", 
     for (const SeenCommand* seen : io_commands(bench, opcode::kWrite)) {
       if (seen->nsid() != nsid) continue;
       const std::uint64_t from = lba_of(seen->sqe.bytes()), to = from + blocks_of(*seen);
-      check.that(from >= kLba && to <= kLba + kBlocks, "blocks 200 to 202",
-                 std::to_string(from) + " to " + std::to_string(to - 1));
+      check.that(from >= kLba && to <= kLba + kBlocks, "blocks 200 to 202", std::to_string(from) + " to " + std::to_string(to - 1));
       for (std::uint64_t i = std::max(from, kLba); i < std::min(to, kLba + kBlocks); ++i) ++covered[i - kLba];
     }
     const bool whole = std::all_of(covered.begin(), covered.end(), [](unsigned times) { return times > 0; });
@@ -190,21 +188,19 @@ CONFORMANCE_CASE(host_stays_within_its_namespace, "nvme.host.lba-range", roles::
       if (seen->nsid() != space.nsid()) continue;
       ++looked;
       const std::uint64_t end = lba_of(seen->sqe.bytes()) + blocks_of(*seen);
-      check.that(end <= space.blocks(), "blocks that are there",
-                 std::to_string(end - space.blocks()) + " behind the last");
+      check.that(end <= space.blocks(), "blocks that are there", std::to_string(end - space.blocks()) + " behind the last");
     }
   }
   check.precondition(looked > 0, "reads or writes arrive");
 }
 
 CONFORMANCE_CASE(host_does_not_send_what_is_not_claimed, "nvme.host.optional-commands", roles::host,
-                 arranged("a controller without optional commands, and a user who asks for them",
-                          [](EmbeddedSetup& setup) {
-                            setup.subsystem.compare = setup.subsystem.write_uncorrectable = false;
-                            setup.subsystem.dataset_management = setup.subsystem.write_zeroes = false;
-                            setup.subsystem.verify = setup.subsystem.fused_compare_and_write = false;
-                            setup.subsystem.copy.formats = 0;
-                          })) {
+                 arranged("a controller without optional commands, and a user who asks for them", [](EmbeddedSetup& setup) {
+                   setup.subsystem.compare = setup.subsystem.write_uncorrectable = false;
+                   setup.subsystem.dataset_management = setup.subsystem.write_zeroes = false;
+                   setup.subsystem.verify = setup.subsystem.fused_compare_and_write = false;
+                   setup.subsystem.copy.formats = 0;
+                 })) {
   host::Namespace& space = namespace_of(bench);
   Bytes& data = bench.keep(host_pattern(space.block_bytes()));
   Bytes& other = bench.keep(data);
@@ -218,8 +214,7 @@ CONFORMANCE_CASE(host_does_not_send_what_is_not_claimed, "nvme.host.optional-com
   check.precondition(read.has_value() && read->ok(), "the host reads");
   for (const SeenCommand& seen : bench.commands()) {
     if (seen.qid == 0 || seen.opcode() == kFabrics) continue;
-    check.that(seen.opcode() <= opcode::kRead, "Flush, Write and Read alone",
-               "command " + std::to_string(seen.opcode()));
+    check.that(seen.opcode() <= opcode::kRead, "Flush, Write and Read alone", "command " + std::to_string(seen.opcode()));
     check.that((seen.sqe.bytes()[1] & 3) == 0, "no fused commands", "FUSE is set");
   }
 }
@@ -245,14 +240,12 @@ CONFORMANCE_CASE(host_splits_compare_to_mdts, "nvme.host.mdts-compare", roles::h
 }
 
 CONFORMANCE_CASE(host_keeps_to_the_limits_of_commands, "nvme.host.command-limits", roles::host,
-                 arranged("a controller that zeroes and verifies 8 KiB at most, and a user who wants more",
-                          [](EmbeddedSetup& setup) {
-                            setup.subsystem.write_zeroes_limit = 1;
-                            setup.subsystem.verify_limit = 1;
-                          })) {
+                 arranged("a controller that zeroes and verifies 8 KiB at most, and a user who wants more", [](EmbeddedSetup& setup) {
+                   setup.subsystem.write_zeroes_limit = 1;
+                   setup.subsystem.verify_limit = 1;
+                 })) {
   constexpr std::size_t kMost = 8192;
-  check.precondition(bench.subsystem().options().version >= fabrics::version(2, 0, 0),
-                     "a controller that says its limits");
+  check.precondition(bench.subsystem().options().version >= fabrics::version(2, 0, 0), "a controller that says its limits");
   host::Namespace& space = namespace_of(bench);
   check.success(space.write_zeroes(0, 100).wait(), "Write Zeroes of 100 blocks");
   check.success(space.verify(0, 100).wait(), "Verify of 100 blocks");
@@ -267,10 +260,9 @@ CONFORMANCE_CASE(host_keeps_to_the_limits_of_commands, "nvme.host.command-limits
 }
 
 CONFORMANCE_CASE(host_keeps_to_the_limits_of_copy, "nvme.host.copy-limits", roles::host,
-                 arranged("a namespace that copies 12 blocks at most, and a user who wants more",
-                          [](EmbeddedSetup& setup) {
-                            setup.subsystem.copy = {.formats = 1, .range_blocks = 8, .total_blocks = 12, .ranges = 2};
-                          })) {
+                 arranged("a namespace that copies 12 blocks at most, and a user who wants more", [](EmbeddedSetup& setup) {
+                   setup.subsystem.copy = {.formats = 1, .range_blocks = 8, .total_blocks = 12, .ranges = 2};
+                 })) {
   host::Namespace& space = namespace_of(bench);
   check.success(space.copy({{0, 20}, {100, 3}, {120, 30}}, 500).wait(), "Copy of 53 blocks");
   const auto copies = io_commands(bench, kCopy);

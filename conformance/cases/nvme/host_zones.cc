@@ -35,11 +35,11 @@ host::Namespace& zoned_of(HostBench& bench, Check& check) {
 /// So many zones that no report of one command has them all, and so large that most begin above LBA 2^32.
 constexpr std::uint64_t kLargeZone = std::uint64_t{1} << 25;
 constexpr std::size_t kZones = 700;
-const arranged many_large_zones{"a namespace of many zones, and a user who asks for every action", [](EmbeddedSetup& setup) {
-                                  setup.subsystem.zoned = {.supported = true};
-                                  setup.namespaces.push_back(
-                                      {.nsid = kNsid, .blocks = kLargeZone * kZones, .zones = {.zone_blocks = kLargeZone}});
-                                }};
+const arranged many_large_zones{
+    "a namespace of many zones, and a user who asks for every action", [](EmbeddedSetup& setup) {
+      setup.subsystem.zoned = {.supported = true};
+      setup.namespaces.push_back({.nsid = kNsid, .blocks = kLargeZone * kZones, .zones = {.zone_blocks = kLargeZone}});
+    }};
 
 void compare_zones(Check& check, const std::vector<nvme::ZoneFacts>& told, const subsystem::ZoneTable& table, std::size_t first,
                    const std::string& which) {
@@ -93,9 +93,8 @@ CONFORMANCE_CASE(host_selects_zones, "nvme.host.zones.profile", roles::host, a_z
   bench.connect_product();
   const auto all = admin_commands(bench, kSetFeatures);
   const auto profile = static_cast<std::uint32_t>(nvme::FeatureId::io_command_set_profile);
-  const bool selected = std::any_of(all.begin(), all.end(), [&](const SeenCommand* seen) {
-    return (seen->cdw(10) & 0xFF) == profile && (seen->cdw(11) & 0x1FF) == 1;
-  });
+  const bool selected = std::any_of(
+      all.begin(), all.end(), [&](const SeenCommand* seen) { return (seen->cdw(10) & 0xFF) == profile && (seen->cdw(11) & 0x1FF) == 1; });
   check.that(selected, "the combination with zones is selected", "it is not");
 }
 
@@ -253,8 +252,7 @@ CONFORMANCE_CASE(host_reads_the_changed_zones, "nvme.host.zones.changed", roles:
     }
     return count;
   };
-  check.that(bench.run_until([&] { return reads() > 0; }, 30_s),
-             "the changed zone list of the namespace is read with RAE 0", "it is not");
+  check.that(bench.run_until([&] { return reads() > 0; }, 30_s), "the changed zone list of the namespace is read with RAE 0", "it is not");
 }
 
 }  // namespace fb::conformance

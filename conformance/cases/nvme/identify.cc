@@ -20,8 +20,7 @@ bool all_zero(ByteView data) {
 }
 
 /// The list after `start`: ascending, above it, and nothing behind its end.
-std::vector<std::uint32_t> check_active_list(Check& check, const host::RawReply& reply,
-                                             std::uint32_t start) {
+std::vector<std::uint32_t> check_active_list(Check& check, const host::RawReply& reply, std::uint32_t start) {
   check.require_success(reply);
   const std::vector<std::uint32_t> ids = nvme::read_namespace_list(reply.data);
   std::uint32_t before = start;
@@ -36,8 +35,7 @@ std::vector<std::uint32_t> check_active_list(Check& check, const host::RawReply&
 
 }  // namespace
 
-CONFORMANCE_CASE(identify_names_the_connected_controller, "nvme.identify.controller.cntlid",
-                 roles::controller) {
+CONFORMANCE_CASE(identify_names_the_connected_controller, "nvme.identify.controller.cntlid", roles::controller) {
   RawAssociation& association = bench.associate();
   const auto reply = identify(association, Cns::controller);
   check.require_success(reply);
@@ -75,8 +73,7 @@ CONFORMANCE_CASE(identify_strings_are_ascii, "nvme.identify.controller.text", ro
   check.require_success(reply);
   const View<nvme::IdentifyController> id{reply.data};
   const auto judge = [&](const std::string& name, ByteView field) {
-    const bool ascii = std::all_of(field.begin(), field.end(),
-                                   [](std::uint8_t byte) { return byte >= 0x20 && byte <= 0x7E; });
+    const bool ascii = std::all_of(field.begin(), field.end(), [](std::uint8_t byte) { return byte >= 0x20 && byte <= 0x7E; });
     check.that(ascii, name + " is ASCII, filled up with spaces", words(field));
   };
   judge("the serial number", id.get(nvme::id_ctrl::sn));
@@ -84,36 +81,29 @@ CONFORMANCE_CASE(identify_strings_are_ascii, "nvme.identify.controller.text", ro
   judge("the firmware revision", id.get(nvme::id_ctrl::fr));
 }
 
-CONFORMANCE_CASE(identify_version_is_that_of_the_property, "nvme.identify.controller.version",
-                 roles::controller) {
+CONFORMANCE_CASE(identify_version_is_that_of_the_property, "nvme.identify.controller.version", roles::controller) {
   RawAssociation& association = bench.associate();
   const auto vs = association.property(fabrics::property::vs);
   const auto reply = identify(association, Cns::controller);
   check.require_success(reply);
-  check.equal("VER", View<nvme::IdentifyController>{reply.data}.get(nvme::id_ctrl::ver),
-              static_cast<std::uint32_t>(vs));
+  check.equal("VER", View<nvme::IdentifyController>{reply.data}.get(nvme::id_ctrl::ver), static_cast<std::uint32_t>(vs));
 }
 
-CONFORMANCE_CASE(identify_entry_sizes_are_those_of_the_nvm_command_set,
-                 "nvme.identify.controller.entry-sizes", roles::controller) {
+CONFORMANCE_CASE(identify_entry_sizes_are_those_of_the_nvm_command_set, "nvme.identify.controller.entry-sizes", roles::controller) {
   const auto reply = identify(bench.associate(), Cns::controller);
   check.require_success(reply);
   const View<nvme::IdentifyController> id{reply.data};
   check.equal("required submission queue entry size, 2^n", id.get(nvme::id_ctrl::sqes_min), 6u);
-  check.that(id.get(nvme::id_ctrl::sqes_max) >= 6, "the largest is not smaller",
-             words(id.get(nvme::id_ctrl::sqes_max)));
+  check.that(id.get(nvme::id_ctrl::sqes_max) >= 6, "the largest is not smaller", words(id.get(nvme::id_ctrl::sqes_max)));
   check.equal("required completion queue entry size, 2^n", id.get(nvme::id_ctrl::cqes_min), 4u);
-  check.that(id.get(nvme::id_ctrl::cqes_max) >= 4, "the largest is not smaller",
-             words(id.get(nvme::id_ctrl::cqes_max)));
+  check.that(id.get(nvme::id_ctrl::cqes_max) >= 4, "the largest is not smaller", words(id.get(nvme::id_ctrl::cqes_max)));
 }
 
-CONFORMANCE_CASE(identify_announces_possible_capsules, "nvme.identify.controller.fabrics",
-                 roles::controller) {
+CONFORMANCE_CASE(identify_announces_possible_capsules, "nvme.identify.controller.fabrics", roles::controller) {
   const auto reply = identify(bench.associate(), Cns::controller);
   check.require_success(reply);
   const View<nvme::IdentifyController> id{reply.data};
-  check.that(id.get(nvme::id_ctrl::ioccsz) >= 4, "IOCCSZ is at least 4",
-             words(id.get(nvme::id_ctrl::ioccsz)));
+  check.that(id.get(nvme::id_ctrl::ioccsz) >= 4, "IOCCSZ is at least 4", words(id.get(nvme::id_ctrl::ioccsz)));
   // One unit is the completion alone, and RDMA has nothing else in a response capsule.
   const auto iorcsz = id.get(nvme::id_ctrl::iorcsz);
   if (bench.transport() == "rdma") {
@@ -124,8 +114,7 @@ CONFORMANCE_CASE(identify_announces_possible_capsules, "nvme.identify.controller
   check.that(id.get(nvme::id_ctrl::maxcmd) != 0, "MAXCMD is not 0");
 }
 
-CONFORMANCE_CASE(identify_announces_keyed_sgls, "nvme.identify.controller.sgls", roles::controller,
-                 over_rdma) {
+CONFORMANCE_CASE(identify_announces_keyed_sgls, "nvme.identify.controller.sgls", roles::controller, over_rdma) {
   const auto reply = identify(bench.associate(), Cns::controller);
   check.require_success(reply);
   const std::uint32_t sgls = View<nvme::IdentifyController>{reply.data}.get(nvme::id_ctrl::sgls);
@@ -133,22 +122,18 @@ CONFORMANCE_CASE(identify_announces_keyed_sgls, "nvme.identify.controller.sgls",
   check.that((sgls & nvme::sgls_bits::keyed) != 0, "SGLS bit 2 (keyed) is set");
 }
 
-CONFORMANCE_CASE(identify_refuses_an_unknown_cns, "nvme.identify.unknown-cns", roles::controller,
-                 reaches{"identify.cns"}) {
+CONFORMANCE_CASE(identify_refuses_an_unknown_cns, "nvme.identify.unknown-cns", roles::controller, reaches{"identify.cns"}) {
   constexpr auto kReservedCns = static_cast<Cns>(0x7F);
   check.status(identify(bench.associate(), kReservedCns), sc::invalid_field);
 }
 
-CONFORMANCE_CASE(active_namespace_list_ascends_behind_its_start, "nvme.identify.active-list",
-                 roles::controller, needs(has_namespace)) {
+CONFORMANCE_CASE(active_namespace_list_ascends_behind_its_start, "nvme.identify.active-list", roles::controller, needs(has_namespace)) {
   RawAssociation& association = bench.associate();
-  const auto all =
-      check_active_list(check, identify(association, Cns::active_namespace_list), 0);
+  const auto all = check_active_list(check, identify(association, Cns::active_namespace_list), 0);
   check.require(!all.empty(), "the first active namespace is listed");
   check.precondition(all.size() < nvme::kNamespaceListMax, "all active namespaces fit into one list");
   bench.step("the list behind the first namespace");
-  const auto rest = check_active_list(
-      check, identify(association, Cns::active_namespace_list, all.front()), all.front());
+  const auto rest = check_active_list(check, identify(association, Cns::active_namespace_list, all.front()), all.front());
   check.equal("identifiers behind the first", rest.size(), all.size() - 1);
 }
 
@@ -167,25 +152,22 @@ CONFORMANCE_CASE(listed_namespaces_are_known, "nvme.identify.active-known", role
   }
 }
 
-CONFORMANCE_CASE(active_namespace_list_cannot_start_at_the_end, "nvme.identify.active-list-limit",
-                 roles::controller, reaches{"identify.list.start"}) {
+CONFORMANCE_CASE(active_namespace_list_cannot_start_at_the_end, "nvme.identify.active-list-limit", roles::controller,
+                 reaches{"identify.list.start"}) {
   RawAssociation& association = bench.associate();
   for (const std::uint32_t start : {0xFFFFFFFEu, 0xFFFFFFFFu}) {
-    check.status(identify(association, Cns::active_namespace_list, start),
-                 one_of(sc::invalid_namespace_or_format, sc::invalid_field));
+    check.status(identify(association, Cns::active_namespace_list, start), one_of(sc::invalid_namespace_or_format, sc::invalid_field));
   }
 }
 
-CONFORMANCE_CASE(identify_namespace_sizes_are_ordered, "nvme.identify.namespace-sizes",
-                 roles::controller, needs(has_namespace)) {
+CONFORMANCE_CASE(identify_namespace_sizes_are_ordered, "nvme.identify.namespace-sizes", roles::controller, needs(has_namespace)) {
   const auto reply = identify(bench.associate(), Cns::identify_namespace, bench.nsid());
   check.require_success(reply);
   const View<nvme::IdentifyNamespace> ns{reply.data};
   const std::uint64_t size = ns.get(nvme::id_ns::nsze);
   const std::uint64_t capacity = ns.get(nvme::id_ns::ncap);
   check.that(size >= capacity, "NSZE is not below NCAP", words(size) + " and " + words(capacity));
-  check.that(capacity >= ns.get(nvme::id_ns::nuse), "NCAP is not below NUSE",
-             words(capacity) + " and " + words(ns.get(nvme::id_ns::nuse)));
+  check.that(capacity >= ns.get(nvme::id_ns::nuse), "NCAP is not below NUSE", words(capacity) + " and " + words(ns.get(nvme::id_ns::nuse)));
   const unsigned format = nvme::format_in_use(reply.data);
   const std::uint64_t formats = ns.get(nvme::id_ns::nlbaf).count() + ns.get(nvme::id_ns::nulbaf);
   check.require(format < formats, "FLBAS names a format that exists", words(format));
@@ -193,8 +175,7 @@ CONFORMANCE_CASE(identify_namespace_sizes_are_ordered, "nvme.identify.namespace-
   check.that(shift >= 9, "a block has at least 512 bytes (LBADS 9)", words(shift));
 }
 
-CONFORMANCE_CASE(identify_of_an_inactive_namespace_is_empty, "nvme.identify.namespace-inactive",
-                 roles::controller) {
+CONFORMANCE_CASE(identify_of_an_inactive_namespace_is_empty, "nvme.identify.namespace-inactive", roles::controller) {
   RawAssociation& association = bench.associate();
   const auto list = identify(association, Cns::active_namespace_list);
   check.precondition_success(list, "Identify, active namespace list");
@@ -206,8 +187,7 @@ CONFORMANCE_CASE(identify_of_an_inactive_namespace_is_empty, "nvme.identify.name
   check.that(all_zero(reply.data), "the data is zero");
 }
 
-CONFORMANCE_CASE(namespace_descriptors_are_well_formed, "nvme.identify.descriptors",
-                 roles::controller, needs(has_namespace)) {
+CONFORMANCE_CASE(namespace_descriptors_are_well_formed, "nvme.identify.descriptors", roles::controller, needs(has_namespace)) {
   RawAssociation& association = bench.associate();
   const auto reply = identify(association, Cns::namespace_id_descriptors, bench.nsid());
   check.require_success(reply);
@@ -222,8 +202,7 @@ CONFORMANCE_CASE(namespace_descriptors_are_well_formed, "nvme.identify.descripto
     if (wanted == 0) {
       check.fails("descriptor type", {"1 to 4"}, words(static_cast<unsigned>(id.type)));
     } else {
-      check.equal("length of a descriptor of type " + words(static_cast<unsigned>(id.type)),
-                  id.id.size(), wanted);
+      check.equal("length of a descriptor of type " + words(static_cast<unsigned>(id.type)), id.id.size(), wanted);
     }
   }
   check.that(!walk.damaged(), "the descriptors end inside the data");
@@ -234,8 +213,8 @@ CONFORMANCE_CASE(namespace_descriptors_are_well_formed, "nvme.identify.descripto
              words(command_sets));
 }
 
-CONFORMANCE_CASE(independent_identify_agrees_with_the_namespace,
-                 "nvme.identify.independent-namespace", roles::controller, needs(has_namespace)) {
+CONFORMANCE_CASE(independent_identify_agrees_with_the_namespace, "nvme.identify.independent-namespace", roles::controller,
+                 needs(has_namespace)) {
   RawAssociation& association = bench.associate();
   const auto reply = identify(association, Cns::independent_namespace, bench.nsid());
   if (!bench.declared().version_at_least(2, 0)) {
@@ -247,8 +226,7 @@ CONFORMANCE_CASE(independent_identify_agrees_with_the_namespace,
   check.precondition_success(classic, "Identify Namespace");
   const View<nvme::IdentifyNamespaceIndependent> own{reply.data};
   const View<nvme::IdentifyNamespace> ns{classic.data};
-  check.that((own.get(nvme::id_ns_independent::nstat) & nvme::kNstatReady) != 0,
-             "NSTAT.NRDY is set for a namespace that is ready");
+  check.that((own.get(nvme::id_ns_independent::nstat) & nvme::kNstatReady) != 0, "NSTAT.NRDY is set for a namespace that is ready");
   check.equal("NMIC", own.get(nvme::id_ns_independent::nmic), ns.get(nvme::id_ns::nmic));
   check.equal("ANAGRPID", own.get(nvme::id_ns_independent::anagrpid), ns.get(nvme::id_ns::anagrpid));
 }

@@ -46,8 +46,7 @@ CONFORMANCE_CASE(temperature_thresholds_ascend, "nvme.identify.temperatures", ro
   check.that(warning == 0 || critical == 0 || warning <= critical, "WCTEMP is not above CCTEMP",
              "WCTEMP " + words(warning) + ", CCTEMP " + words(critical));
   const unsigned least = controller.get(id::mntmt), most = controller.get(id::mxtmt);
-  check.that(least == 0 || most == 0 || least <= most, "MNTMT is not above MXTMT",
-             "MNTMT " + words(least) + ", MXTMT " + words(most));
+  check.that(least == 0 || most == 0 || least <= most, "MNTMT is not above MXTMT", "MNTMT " + words(least) + ", MXTMT " + words(most));
 }
 
 CONFORMANCE_CASE(controller_attributes_agree_with_their_fields, "nvme.identify.attributes", roles::controller) {
@@ -62,8 +61,7 @@ CONFORMANCE_CASE(controller_attributes_agree_with_their_fields, "nvme.identify.a
           "CTRATT.NG is set only with OACS.NMS");
   implies(check, attribute(nvme::ctratt_bits::multi_domain), controller.get(id::domainid) != 0, "DID is not 0 with CTRATT.MDS");
   implies(check, controller.get(id::domainid) != 0, attribute(nvme::ctratt_bits::multi_domain), "DID is 0 without CTRATT.MDS");
-  implies(check, attribute(nvme::ctratt_bits::endurance_groups), controller.get(id::endgidmax) != 0,
-          "ENDGIDMAX is not 0 with CTRATT.EGS");
+  implies(check, attribute(nvme::ctratt_bits::endurance_groups), controller.get(id::endgidmax) != 0, "ENDGIDMAX is not 0 with CTRATT.EGS");
   implies(check, attribute(nvme::ctratt_bits::nvm_sets), controller.get(id::nsetidmax) != 0, "NSETIDMAX is not 0 with CTRATT.NSETS");
   implies(check, attribute(kReadRecoveryLevels), (controller.get(id::rrls) & 0x8010) == 0x8010,
           "RRLS has levels 4 and 15 with CTRATT.RRLVLS");
@@ -95,8 +93,7 @@ CONFORMANCE_CASE(format_attributes_agree, "nvme.identify.format-attributes", rol
   implies(check, (controller.get(id::anacap) & kAnaGroupIdManaged) != 0,
           (controller.get(id::oacs) & nvme::oacs_bits::namespace_management) != 0, "ANACAP.ANAGIDS is set only with OACS.NMS");
   const std::uint32_t sanicap = controller.get(id::sanicap);
-  constexpr std::uint32_t kOperations =
-      nvme::sanicap_bits::crypto_erase | nvme::sanicap_bits::block_erase | nvme::sanicap_bits::overwrite;
+  constexpr std::uint32_t kOperations = nvme::sanicap_bits::crypto_erase | nvme::sanicap_bits::block_erase | nvme::sanicap_bits::overwrite;
   implies(check, sanicap != 0, (sanicap & kOperations) != 0, "SANICAP is 0 where no sanitize operation is supported");
   check.that(sanicap >> 30 != 3, "SANICAP.NODMMAS is not reserved", "it is 11b");
 }
@@ -166,8 +163,8 @@ CONFORMANCE_CASE(identify_namespace_agrees_with_the_controller, "nvme.identify.n
   }
 }
 
-CONFORMANCE_CASE(independent_identify_repeats_the_namespace, "nvme.identify.independent.agreement", roles::controller,
-                 needs(has_namespace), needs(is_version_2)) {
+CONFORMANCE_CASE(independent_identify_repeats_the_namespace, "nvme.identify.independent.agreement", roles::controller, needs(has_namespace),
+                 needs(is_version_2)) {
   RawAssociation& association = bench.associate();
   const auto reply = identify(association, Cns::independent_namespace, bench.nsid());
   check.precondition_success(reply, "Identify of the page that no command set owns");

@@ -11,70 +11,31 @@ using nvme::Cns;
 // What Base 2.2 reserves of Identify Controller. Bytes 135 to 143, 388 to 395 and 1807 are left out: 2.3 has fields there, and
 // a product may have them before it declares that revision.
 constexpr ReservedBits kController[] = {
-    {"CMIC", 76, 1, 0xF0},
-    {"OAES", 92, 4, 0x77F404FF},
-    {"CTRATT", 96, 4, 0xFFF00000},
-    {"BPCAP", 102, 1, 0xF8},
-    reserved_bytes(103, 103),
-    reserved_bytes(108, 109),
-    {"PLSI", 110, 1, 0xFC},
-    {"CRCAP", 134, 1, 0xFC},
-    reserved_bytes(144, 252),
-    {"NVMSR", 253, 1, 0xFC},
-    {"MEC", 255, 1, 0xFC},
-    {"OACS", 256, 2, 0xF000},
-    {"FRMW", 260, 1, 0xC0},
-    {"LPA", 261, 1, 0x80},
-    {"AVSCC", 264, 1, 0xFE},
-    {"APSTA", 265, 1, 0xFE},
-    {"RPMBS", 312, 4, 0xFFC0},
-    {"DSTO", 318, 1, 0xFC},
-    {"HCTMA", 322, 2, 0xFFFE},
-    {"SANICAP", 328, 4, 0x1FFFFFF0},
-    {"ANACAP", 343, 1, 0x20},
-    {"KPIOC", 358, 1, 0xFC},
-    reserved_bytes(359, 359),
-    reserved_bytes(362, 367),
-    {"TMPTHHA", 384, 1, 0xF8},
-    reserved_bytes(385, 385),
-    reserved_bytes(396, 511),
-    {"ONCS", 520, 2, 0xE000},
-    {"FUSES", 522, 2, 0xFFFE},
-    {"FNA", 524, 1, 0xF0},
-    {"VWC", 525, 1, 0xF8},
-    {"ICSVSCC", 530, 1, 0xFE},
-    {"NWPC", 531, 1, 0xF8},
-    {"CDFS", 534, 2, 0xFFE0},
-    {"SGLS", 536, 4, 0xFFC000F8},
-    {"TRATTR", 576, 1, 0xF8},
-    reserved_bytes(577, 577),
-    reserved_bytes(588, 767),
-    reserved_bytes(1024, 1791),
-    {"FCATT", 1802, 1, 0xFC},
-    {"OFCS", 1804, 2, 0xFFFE},
-    reserved_bytes(1808, 2047),
+    {"CMIC", 76, 1, 0xF0},     {"OAES", 92, 4, 0x77F404FF}, {"CTRATT", 96, 4, 0xFFF00000}, {"BPCAP", 102, 1, 0xF8},
+    reserved_bytes(103, 103),  reserved_bytes(108, 109),    {"PLSI", 110, 1, 0xFC},        {"CRCAP", 134, 1, 0xFC},
+    reserved_bytes(144, 252),  {"NVMSR", 253, 1, 0xFC},     {"MEC", 255, 1, 0xFC},         {"OACS", 256, 2, 0xF000},
+    {"FRMW", 260, 1, 0xC0},    {"LPA", 261, 1, 0x80},       {"AVSCC", 264, 1, 0xFE},       {"APSTA", 265, 1, 0xFE},
+    {"RPMBS", 312, 4, 0xFFC0}, {"DSTO", 318, 1, 0xFC},      {"HCTMA", 322, 2, 0xFFFE},     {"SANICAP", 328, 4, 0x1FFFFFF0},
+    {"ANACAP", 343, 1, 0x20},  {"KPIOC", 358, 1, 0xFC},     reserved_bytes(359, 359),      reserved_bytes(362, 367),
+    {"TMPTHHA", 384, 1, 0xF8}, reserved_bytes(385, 385),    reserved_bytes(396, 511),      {"ONCS", 520, 2, 0xE000},
+    {"FUSES", 522, 2, 0xFFFE}, {"FNA", 524, 1, 0xF0},       {"VWC", 525, 1, 0xF8},         {"ICSVSCC", 530, 1, 0xFE},
+    {"NWPC", 531, 1, 0xF8},    {"CDFS", 534, 2, 0xFFE0},    {"SGLS", 536, 4, 0xFFC000F8},  {"TRATTR", 576, 1, 0xF8},
+    reserved_bytes(577, 577),  reserved_bytes(588, 767),    reserved_bytes(1024, 1791),    {"FCATT", 1802, 1, 0xFC},
+    {"OFCS", 1804, 2, 0xFFFE}, reserved_bytes(1808, 2047),
 };
 
 // Of a power state descriptor.
 constexpr ReservedBits kPowerState[] = {
-    reserved_bytes(2, 2),
-    {"MXPS and NOPS", 3, 1, 0xFC},
-    {"RRT", 12, 1, 0xE0},
-    {"RRL", 13, 1, 0xE0},
-    {"RWT", 14, 1, 0xE0},
-    {"RWL", 15, 1, 0xE0},
-    {"IPS", 18, 1, 0x3F},
-    reserved_bytes(19, 19),
-    {"APW and APS", 22, 1, 0x38},
-    {"EPFVTS", 27, 1, 0xF0},
-    reserved_bytes(28, 31),
+    reserved_bytes(2, 2),         {"MXPS and NOPS", 3, 1, 0xFC}, {"RRT", 12, 1, 0xE0},   {"RRL", 13, 1, 0xE0},
+    {"RWT", 14, 1, 0xE0},         {"RWL", 15, 1, 0xE0},          {"IPS", 18, 1, 0x3F},   reserved_bytes(19, 19),
+    {"APW and APS", 22, 1, 0x38}, {"EPFVTS", 27, 1, 0xF0},       reserved_bytes(28, 31),
 };
 
 // Of Identify Namespace of the NVM command set 1.2.
 constexpr ReservedBits kNamespace[] = {
-    {"FLBAS", 26, 1, 0x80},  {"MC", 27, 1, 0xFC},     {"DPC", 28, 1, 0xE0},   {"DPS", 29, 1, 0xF0},   {"NMIC", 30, 1, 0xFC},
-    {"DLFEAT", 33, 1, 0xE0}, {"KPIOS", 81, 1, 0xFC},  reserved_bytes(83, 83), reserved_bytes(88, 91), reserved_bytes(96, 98),
-    {"NSATTR", 99, 1, 0xFE},
+    {"FLBAS", 26, 1, 0x80}, {"MC", 27, 1, 0xFC},     {"DPC", 28, 1, 0xE0},    {"DPS", 29, 1, 0xF0},
+    {"NMIC", 30, 1, 0xFC},  {"DLFEAT", 33, 1, 0xE0}, {"KPIOS", 81, 1, 0xFC},  reserved_bytes(83, 83),
+    reserved_bytes(88, 91), reserved_bytes(96, 98),  {"NSATTR", 99, 1, 0xFE},
 };
 constexpr std::uint32_t kFormatReserved = 0xFC000000;
 
@@ -167,8 +128,8 @@ CONFORMANCE_CASE(independent_identify_reserves_what_is_reserved, "nvme.identify.
   check_reserved(check, "the independent Identify Namespace", reply.data, kIndependent, vs);
 }
 
-CONFORMANCE_CASE(command_set_pages_reserve_what_is_reserved, "nvme.identify.command-set.reserved", roles::controller,
-                 needs(has_namespace), needs(is_version_2)) {
+CONFORMANCE_CASE(command_set_pages_reserve_what_is_reserved, "nvme.identify.command-set.reserved", roles::controller, needs(has_namespace),
+                 needs(is_version_2)) {
   RawAssociation& association = bench.associate();
   const std::uint32_t vs = declared_version(association);
   const auto ns = identify(association, Cns::command_set_namespace, bench.nsid());

@@ -10,37 +10,33 @@ constexpr std::uint64_t kLba = 256;
 /// Blocks of a transfer of the longest kind; leaves the case where there is no room for it.
 std::uint32_t blocks_of_longest(const Declared& declared, const IoScene& scene, Check& check) {
   const std::uint64_t blocks = declared.transfer_max() / scene.block_bytes;
-  check.precondition(blocks > 0 && blocks < 65536 && blocks < scene.blocks,
-                     "MDTS allows longer transfers than a command can ask for here");
+  check.precondition(blocks > 0 && blocks < 65536 && blocks < scene.blocks, "MDTS allows longer transfers than a command can ask for here");
   return static_cast<std::uint32_t>(blocks);
 }
 
 }  // namespace
 
-CONFORMANCE_CASE(io_to_a_missing_namespace_is_refused, "nvme.namespace.invalid", roles::controller,
-                 needs(has_namespace)) {
+CONFORMANCE_CASE(io_to_a_missing_namespace_is_refused, "nvme.namespace.invalid", roles::controller, needs(has_namespace)) {
   IoScene scene(bench);
-  const auto list =
-      scene.association.admin().send(host::identify(nvme::Cns::active_namespace_list), 4096).wait();
+  const auto list = scene.association.admin().send(host::identify(nvme::Cns::active_namespace_list), 4096).wait();
   check.precondition_success(list, "Identify, active namespace list");
   const std::uint32_t missing = lowest_inactive(list.data);
   const auto expected = one_of(sc::invalid_namespace_or_format, sc::invalid_field);
   for (const std::uint32_t nsid : {missing, 0xFFFFFFFEu, 0u}) {
-    check.status(scene.io.send(host::read(nsid, 0, 1), scene.block_bytes).wait(), expected,
-                 "Read, namespace " + words(nsid));
+    check.status(scene.io.send(host::read(nsid, 0, 1), scene.block_bytes).wait(), expected, "Read, namespace " + words(nsid));
   }
 }
 
-CONFORMANCE_CASE(read_beyond_the_end_is_refused, "nvme.read.out-of-range", roles::controller,
-                 needs(has_namespace), reaches{"io.lba.range"}) {
+CONFORMANCE_CASE(read_beyond_the_end_is_refused, "nvme.read.out-of-range", roles::controller, needs(has_namespace),
+                 reaches{"io.lba.range"}) {
   IoScene scene(bench);
   check.success(scene.read(scene.blocks - 1, 1), "Read of the last block");
   check.status(scene.read(scene.blocks, 1), sc::lba_out_of_range, "Read behind the last block");
   check.status(scene.read(scene.blocks - 1, 2), sc::lba_out_of_range, "Read across the end");
 }
 
-CONFORMANCE_CASE(read_range_does_not_wrap_around, "nvme.read.range-overflow", roles::controller,
-                 needs(has_namespace), reaches{"io.lba.range"}) {
+CONFORMANCE_CASE(read_range_does_not_wrap_around, "nvme.read.range-overflow", roles::controller, needs(has_namespace),
+                 reaches{"io.lba.range"}) {
   IoScene scene(bench);
   check.status(scene.read(0xFFFFFFFFFFFFFFFF, 2), sc::lba_out_of_range, "Read of two blocks");
   const std::uint64_t most = bench.declared().transfer_max();
@@ -48,8 +44,8 @@ CONFORMANCE_CASE(read_range_does_not_wrap_around, "nvme.read.range-overflow", ro
   check.status(scene.read(0xFFFFFFFFFFFFFFF8, 16), sc::lba_out_of_range, "Read of 16 blocks");
 }
 
-CONFORMANCE_CASE(write_beyond_the_end_is_refused_as_a_whole, "nvme.write.out-of-range",
-                 roles::controller, needs(has_namespace), reaches{"io.lba.range"}) {
+CONFORMANCE_CASE(write_beyond_the_end_is_refused_as_a_whole, "nvme.write.out-of-range", roles::controller, needs(has_namespace),
+                 reaches{"io.lba.range"}) {
   IoScene scene(bench);
   const std::uint64_t last = scene.blocks - 1;
   const Bytes before = scene.prepare(check, last, 0x11, 1);
@@ -59,8 +55,7 @@ CONFORMANCE_CASE(write_beyond_the_end_is_refused_as_a_whole, "nvme.write.out-of-
   check.bytes("the last block", after.data, before);
 }
 
-CONFORMANCE_CASE(written_data_reads_back, "nvme.write.read-back", roles::controller,
-                 needs(has_namespace)) {
+CONFORMANCE_CASE(written_data_reads_back, "nvme.write.read-back", roles::controller, needs(has_namespace)) {
   IoScene scene(bench);
   std::uint8_t mark = 1;
   std::vector<std::uint32_t> counts{1, 3, 16, 64};
@@ -76,15 +71,14 @@ CONFORMANCE_CASE(written_data_reads_back, "nvme.write.read-back", roles::control
   }
 }
 
-CONFORMANCE_CASE(transfer_above_mdts_is_refused, "nvme.transfer.mdts", roles::controller,
-                 needs(has_namespace), needs(limits_transfers)) {
+CONFORMANCE_CASE(transfer_above_mdts_is_refused, "nvme.transfer.mdts", roles::controller, needs(has_namespace), needs(limits_transfers)) {
   IoScene scene(bench);
   const std::uint32_t blocks = blocks_of_longest(bench.declared(), scene, check);
   check.status(scene.read(0, blocks + 1), sc::invalid_field);
 }
 
-CONFORMANCE_CASE(transfer_of_mdts_is_accepted, "nvme.transfer.mdts-limit", roles::controller,
-                 needs(has_namespace), needs(limits_transfers)) {
+CONFORMANCE_CASE(transfer_of_mdts_is_accepted, "nvme.transfer.mdts-limit", roles::controller, needs(has_namespace),
+                 needs(limits_transfers)) {
   IoScene scene(bench);
   const std::uint32_t blocks = blocks_of_longest(bench.declared(), scene, check);
   const Bytes data = pattern(9, blocks, scene.block_bytes);
@@ -99,8 +93,7 @@ CONFORMANCE_CASE(flush_succeeds, "nvme.flush.succeeds", roles::controller, needs
   check.success(scene.io.send(host::flush(scene.nsid)).wait());
 }
 
-CONFORMANCE_CASE(each_command_is_completed_once_by_its_identifier, "nvme.completion.identity",
-                 roles::controller, needs(has_namespace)) {
+CONFORMANCE_CASE(each_command_is_completed_once_by_its_identifier, "nvme.completion.identity", roles::controller, needs(has_namespace)) {
   constexpr std::uint16_t kFirstCid = 0x4100;
   constexpr std::uint32_t kMost = 12;
   // A queue holds one command less than it has entries.
@@ -126,13 +119,10 @@ CONFORMANCE_CASE(each_command_is_completed_once_by_its_identifier, "nvme.complet
   check.equal("completions", scene.io.responses() - before, commands);
 }
 
-CONFORMANCE_CASE(reserved_fields_of_completions_are_zero, "nvme.completion.reserved",
-                 roles::controller, needs(has_namespace)) {
+CONFORMANCE_CASE(reserved_fields_of_completions_are_zero, "nvme.completion.reserved", roles::controller, needs(has_namespace)) {
   IoScene scene(bench);
   const auto read = scene.read(0, 1);
-  const auto identify = scene.association.admin()
-                            .send(host::identify(nvme::Cns::controller), nvme::kIdentifySize)
-                            .wait();
+  const auto identify = scene.association.admin().send(host::identify(nvme::Cns::controller), nvme::kIdentifySize).wait();
   for (const host::RawReply* reply : {&read, &identify}) {
     check.require_success(*reply);
     check.equal("phase", reply->cqe.get(nvme::cqe::phase), 0);

@@ -75,8 +75,8 @@ CONFORMANCE_CASE(writes_leave_other_namespaces, "nvme.write.namespace", roles::c
   check.bytes("the blocks of the other namespace", reply.data, theirs);
 }
 
-CONFORMANCE_CASE(write_zeroes_leaves_its_neighbours, "nvme.write-zeroes.neighbours", roles::controller,
-                 needs(has_namespace), needs(claims_oncs<nvme::oncs_bits::write_zeroes>)) {
+CONFORMANCE_CASE(write_zeroes_leaves_its_neighbours, "nvme.write-zeroes.neighbours", roles::controller, needs(has_namespace),
+                 needs(claims_oncs<nvme::oncs_bits::write_zeroes>)) {
   IoScene scene(bench);
   Neighbours around(scene, check);
   const auto command = host::write_zeroes(scene.nsid, scene.at(kLba + Neighbours::kFirst), around.count);
@@ -150,8 +150,7 @@ CONFORMANCE_CASE(later_writes_win, "nvme.write.last-wins", roles::controller, ne
   check.bytes("data", reply.data, data);
 }
 
-CONFORMANCE_CASE(writes_survive_a_controller_reset, "nvme.write.survives-reset", roles::controller,
-                 needs(has_namespace)) {
+CONFORMANCE_CASE(writes_survive_a_controller_reset, "nvme.write.survives-reset", roles::controller, needs(has_namespace)) {
   IoScene scene(bench);
   const Bytes data = scene.prepare(check, kLba, 0x66, 8);
   host::RawQueue& io = reset_controller(bench, scene.association, scene.io);

@@ -14,9 +14,7 @@ constexpr std::uint64_t kLastOfAll = 0xFFFFFFFFFFFFFFFF;
 /// What a namespace identifier that means no namespace here is answered with.
 const auto kNoNamespace = one_of(sc::invalid_namespace_or_format, sc::invalid_field);
 
-bool claims(ControllerBench& bench, std::uint16_t bit) {
-  return (bench.declared().identify().get(nvme::id_ctrl::oncs) & bit) != 0;
-}
+bool claims(ControllerBench& bench, std::uint16_t bit) { return (bench.declared().identify().get(nvme::id_ctrl::oncs) & bit) != 0; }
 
 /// One block of each I/O command that the product has, to the first block of that namespace.
 void send_each(ControllerBench& bench, Check& check, IoScene& scene, std::uint32_t nsid) {
@@ -51,8 +49,7 @@ void is_unchanged(Check& check, IoScene& scene, std::uint64_t lba, ByteView befo
 
 }  // namespace
 
-CONFORMANCE_CASE(commands_to_missing_namespaces_are_refused, "nvme.namespace.invalid-commands", roles::controller,
-                 needs(has_namespace)) {
+CONFORMANCE_CASE(commands_to_missing_namespaces_are_refused, "nvme.namespace.invalid-commands", roles::controller, needs(has_namespace)) {
   IoScene scene(bench);
   const auto list = scene.association.admin().send(host::identify(nvme::Cns::active_namespace_list), 4096).wait();
   check.precondition_success(list, "Identify, active namespace list");
@@ -64,16 +61,16 @@ CONFORMANCE_CASE(commands_to_missing_namespaces_are_refused, "nvme.namespace.inv
   is_unchanged(check, scene, 0, before, "the first block of a namespace that is there");
 }
 
-CONFORMANCE_CASE(commands_to_all_namespaces_are_refused, "nvme.namespace.broadcast", roles::controller,
-                 needs(has_namespace), reaches{"io.nsid.broadcast"}) {
+CONFORMANCE_CASE(commands_to_all_namespaces_are_refused, "nvme.namespace.broadcast", roles::controller, needs(has_namespace),
+                 reaches{"io.nsid.broadcast"}) {
   IoScene scene(bench);
   const Bytes before = scene.prepare(check, 0, 0x32, 1);
   send_each(bench, check, scene, nvme::kAllNamespaces);
   is_unchanged(check, scene, 0, before, "the first block");
 }
 
-CONFORMANCE_CASE(each_namespace_has_its_own_end, "nvme.namespace.each-size", roles::controller,
-                 needs(has_two_namespaces), reaches{"io.lba.range"}) {
+CONFORMANCE_CASE(each_namespace_has_its_own_end, "nvme.namespace.each-size", roles::controller, needs(has_two_namespaces),
+                 reaches{"io.lba.range"}) {
   IoScene scene(bench);
   for (const host::NamespaceFacts& one : bench.declared().namespaces) {
     const std::size_t bytes = one.layout.bytes();
@@ -87,8 +84,8 @@ CONFORMANCE_CASE(each_namespace_has_its_own_end, "nvme.namespace.each-size", rol
   }
 }
 
-CONFORMANCE_CASE(write_range_does_not_wrap_around, "nvme.write.range-overflow", roles::controller,
-                 needs(has_namespace), reaches{"io.lba.range"}) {
+CONFORMANCE_CASE(write_range_does_not_wrap_around, "nvme.write.range-overflow", roles::controller, needs(has_namespace),
+                 reaches{"io.lba.range"}) {
   IoScene scene(bench);
   const Bytes before = scene.prepare(check, 0, 0x33, 2);
   const Bytes data = pattern(0x99, 2, scene.block_bytes);
@@ -96,8 +93,8 @@ CONFORMANCE_CASE(write_range_does_not_wrap_around, "nvme.write.range-overflow", 
   is_unchanged(check, scene, 0, before, "the first blocks");
 }
 
-CONFORMANCE_CASE(compare_beyond_the_end_is_refused, "nvme.compare.out-of-range", roles::controller,
-                 needs(has_namespace), needs(claims_oncs<oncs::compare>), reaches{"io.lba.range"}) {
+CONFORMANCE_CASE(compare_beyond_the_end_is_refused, "nvme.compare.out-of-range", roles::controller, needs(has_namespace),
+                 needs(claims_oncs<oncs::compare>), reaches{"io.lba.range"}) {
   IoScene scene(bench);
   Bytes data = scene.prepare(check, scene.blocks - 1, 0x34, 1);
   data.resize(data.size() * 2);
@@ -105,27 +102,24 @@ CONFORMANCE_CASE(compare_beyond_the_end_is_refused, "nvme.compare.out-of-range",
   check.status(scene.compare(kLastOfAll, data), sc::lba_out_of_range, "Compare that wraps around");
 }
 
-CONFORMANCE_CASE(write_zeroes_beyond_the_end_is_refused, "nvme.write-zeroes.out-of-range", roles::controller,
-                 needs(has_namespace), needs(claims_oncs<oncs::write_zeroes>), reaches{"io.lba.range"}) {
+CONFORMANCE_CASE(write_zeroes_beyond_the_end_is_refused, "nvme.write-zeroes.out-of-range", roles::controller, needs(has_namespace),
+                 needs(claims_oncs<oncs::write_zeroes>), reaches{"io.lba.range"}) {
   IoScene scene(bench);
   const auto zeroes = [&](std::uint64_t lba) { return scene.io.send(host::write_zeroes(scene.nsid, scene.at(lba), 2)).wait(); };
   check.status(zeroes(scene.blocks - 1), sc::lba_out_of_range, "Write Zeroes across the end");
   check.status(zeroes(kLastOfAll), sc::lba_out_of_range, "Write Zeroes that wraps around");
 }
 
-CONFORMANCE_CASE(write_uncorrectable_beyond_the_end_is_refused, "nvme.write-uncorrectable.out-of-range",
-                 roles::controller, needs(has_namespace), needs(claims_oncs<oncs::write_uncorrectable>),
-                 reaches{"io.lba.range"}) {
+CONFORMANCE_CASE(write_uncorrectable_beyond_the_end_is_refused, "nvme.write-uncorrectable.out-of-range", roles::controller,
+                 needs(has_namespace), needs(claims_oncs<oncs::write_uncorrectable>), reaches{"io.lba.range"}) {
   IoScene scene(bench);
-  const auto spoil = [&](std::uint64_t lba) {
-    return scene.io.send(host::write_uncorrectable(scene.nsid, scene.at(lba), 2)).wait();
-  };
+  const auto spoil = [&](std::uint64_t lba) { return scene.io.send(host::write_uncorrectable(scene.nsid, scene.at(lba), 2)).wait(); };
   check.status(spoil(scene.blocks - 1), sc::lba_out_of_range, "Write Uncorrectable across the end");
   check.status(spoil(kLastOfAll), sc::lba_out_of_range, "Write Uncorrectable that wraps around");
 }
 
-CONFORMANCE_CASE(write_zeroes_takes_the_largest_count, "nvme.write-zeroes.largest", roles::controller,
-                 needs(has_namespace), needs(claims_oncs<oncs::write_zeroes>)) {
+CONFORMANCE_CASE(write_zeroes_takes_the_largest_count, "nvme.write-zeroes.largest", roles::controller, needs(has_namespace),
+                 needs(claims_oncs<oncs::write_zeroes>)) {
   constexpr std::uint32_t kMost = 65536;
   IoScene scene(bench);
   check.precondition(scene.blocks > kLba + kMost + 1, "the namespace is larger than 65,536 blocks");
@@ -145,8 +139,8 @@ CONFORMANCE_CASE(write_zeroes_takes_the_largest_count, "nvme.write-zeroes.larges
   is_unchanged(check, scene, end, scene.block(last, 1), "the block behind");
 }
 
-CONFORMANCE_CASE(deallocating_zeroes_are_zeroes, "nvme.write-zeroes.deallocated", roles::controller,
-                 needs(has_namespace), needs(claims_oncs<oncs::write_zeroes>)) {
+CONFORMANCE_CASE(deallocating_zeroes_are_zeroes, "nvme.write-zeroes.deallocated", roles::controller, needs(has_namespace),
+                 needs(claims_oncs<oncs::write_zeroes>)) {
   IoScene scene(bench);
   scene.prepare(check, kLba, 0x39, 2);
   auto command = host::write_zeroes(scene.nsid, scene.at(kLba), 2);
@@ -177,13 +171,12 @@ CONFORMANCE_CASE(dataset_hints_keep_the_data, "nvme.dataset.hints", roles::contr
   is_unchanged(check, scene, kLba, before, "the blocks of the range");
 }
 
-CONFORMANCE_CASE(empty_dataset_range_takes_nothing, "nvme.dataset.empty-range", roles::controller,
-                 needs(has_namespace), needs(claims_oncs<oncs::dataset_management>)) {
+CONFORMANCE_CASE(empty_dataset_range_takes_nothing, "nvme.dataset.empty-range", roles::controller, needs(has_namespace),
+                 needs(claims_oncs<oncs::dataset_management>)) {
   IoScene scene(bench);
   const Bytes before = scene.prepare(check, kLba, 0x3B, 4);
   const auto range = host::dsm_range(scene.at(kLba), 0);
-  check.precondition(scene.io.send(host::deallocate(scene.nsid, 1), range.bytes()).wait().answered(),
-                     "Dataset Management is answered");
+  check.precondition(scene.io.send(host::deallocate(scene.nsid, 1), range.bytes()).wait().answered(), "Dataset Management is answered");
   is_unchanged(check, scene, kLba, before, "the blocks at an empty range");
 }
 
@@ -209,8 +202,8 @@ CONFORMANCE_CASE(reserved_fuse_is_refused, "nvme.fused.reserved", roles::control
   check.refused(scene.io.send(command, scene.block_bytes).wait(), "Read with FUSE 11b");
 }
 
-CONFORMANCE_CASE(reserved_psdt_is_refused, "nvme.psdt.reserved", roles::controller, needs(has_namespace),
-                 sends_malformed, reaches{"command.psdt"}) {
+CONFORMANCE_CASE(reserved_psdt_is_refused, "nvme.psdt.reserved", roles::controller, needs(has_namespace), sends_malformed,
+                 reaches{"command.psdt"}) {
   IoScene scene(bench);
   host::RawCommand command{.sqe = host::as_sqe(host::flush(scene.nsid)), .keep_dptr = true};
   command.sqe.set(nvme::sqe::psdt, nvme::Psdt::reserved);
@@ -230,8 +223,7 @@ CONFORMANCE_CASE(force_unit_access_is_accepted, "nvme.read.fua", roles::controll
   if (check.success(reply, "Read with FUA")) check.bytes("the data", reply.data, data);
 }
 
-CONFORMANCE_CASE(write_above_mdts_is_not_done, "nvme.write.mdts", roles::controller, needs(has_namespace),
-                 needs(limits_transfers)) {
+CONFORMANCE_CASE(write_above_mdts_is_not_done, "nvme.write.mdts", roles::controller, needs(has_namespace), needs(limits_transfers)) {
   IoScene scene(bench);
   const std::uint64_t blocks = bench.declared().transfer_max() / scene.block_bytes + 1;
   check.precondition(blocks < 65536 && blocks < scene.blocks, "MDTS is below what a command can ask for here");
@@ -241,11 +233,10 @@ CONFORMANCE_CASE(write_above_mdts_is_not_done, "nvme.write.mdts", roles::control
   is_unchanged(check, scene, 0, before, "the first block");
 }
 
-CONFORMANCE_CASE(size_limits_of_commands_hold, "nvme.limits.command-size", roles::controller, with_small_commands,
-                 needs(has_namespace), needs(is_version_2), reaches{"io.size_limit"}) {
+CONFORMANCE_CASE(size_limits_of_commands_hold, "nvme.limits.command-size", roles::controller, with_small_commands, needs(has_namespace),
+                 needs(is_version_2), reaches{"io.size_limit"}) {
   IoScene scene(bench);
-  const auto page =
-      scene.association.admin().send(host::identify(nvme::Cns::command_set_controller), nvme::kIdentifySize).wait();
+  const auto page = scene.association.admin().send(host::identify(nvme::Cns::command_set_controller), nvme::kIdentifySize).wait();
   check.precondition_success(page, "CNS 06h");
   const View<nvme::IdentifyControllerNvm> limits{page.data};
   const std::uint64_t unit = std::uint64_t{4096} << bench.declared().capabilities().get(fabrics::cap::mpsmin);
@@ -340,30 +331,27 @@ CONFORMANCE_CASE(verify_tells_good_blocks_from_bad_ones, "nvme.verify.finds", ro
   scene.prepare(check, kLba, 0x43, 4);
   const auto verify = [&](std::uint64_t lba) { return scene.io.send(host::verify(scene.nsid, scene.at(lba), 2)).wait(); };
   check.success(verify(kLba), "Verify of blocks that were written");
-  check.precondition_success(scene.io.send(host::write_uncorrectable(scene.nsid, scene.at(kLba + 1), 1)).wait(),
-                             "Write Uncorrectable");
+  check.precondition_success(scene.io.send(host::write_uncorrectable(scene.nsid, scene.at(kLba + 1), 1)).wait(), "Write Uncorrectable");
   const auto bad = verify(kLba);
   scene.prepare(check, kLba, 0x44, 4);
   check.refused(bad, "Verify of a spoilt block");
 }
 
-CONFORMANCE_CASE(compare_tells_spoilt_blocks, "nvme.compare.unreadable", roles::controller,
-                 needs(has_namespace), needs(claims_oncs<oncs::compare>), needs(claims_oncs<oncs::write_uncorrectable>)) {
+CONFORMANCE_CASE(compare_tells_spoilt_blocks, "nvme.compare.unreadable", roles::controller, needs(has_namespace),
+                 needs(claims_oncs<oncs::compare>), needs(claims_oncs<oncs::write_uncorrectable>)) {
   IoScene scene(bench);
   const Bytes data = scene.prepare(check, kLba, 0x47, 4);
-  check.precondition_success(scene.io.send(host::write_uncorrectable(scene.nsid, scene.at(kLba + 1), 1)).wait(),
-                             "Write Uncorrectable");
+  check.precondition_success(scene.io.send(host::write_uncorrectable(scene.nsid, scene.at(kLba + 1), 1)).wait(), "Write Uncorrectable");
   const auto bad = scene.compare(kLba, data);
   scene.prepare(check, kLba, 0x48, 4);
   check.refused(bad, "Compare with a spoilt block");
 }
 
-CONFORMANCE_CASE(write_uncorrectable_leaves_its_neighbours, "nvme.write-uncorrectable.neighbours", roles::controller,
-                 needs(has_namespace), needs(claims_oncs<oncs::write_uncorrectable>)) {
+CONFORMANCE_CASE(write_uncorrectable_leaves_its_neighbours, "nvme.write-uncorrectable.neighbours", roles::controller, needs(has_namespace),
+                 needs(claims_oncs<oncs::write_uncorrectable>)) {
   IoScene scene(bench);
   const Bytes before = scene.prepare(check, kLba, 0x45, 4);
-  check.precondition_success(scene.io.send(host::write_uncorrectable(scene.nsid, scene.at(kLba + 1), 2)).wait(),
-                             "Write Uncorrectable");
+  check.precondition_success(scene.io.send(host::write_uncorrectable(scene.nsid, scene.at(kLba + 1), 2)).wait(), "Write Uncorrectable");
   is_unchanged(check, scene, kLba, scene.block(before, 0), "the block before");
   is_unchanged(check, scene, kLba + 3, scene.block(before, 3), "the block behind");
   scene.prepare(check, kLba, 0x46, 4);

@@ -45,8 +45,7 @@ class LbaStatusScene {
 
   host::RawQueue& admin() { return io.association.admin(); }
   subsystem::Namespace& stored(ControllerBench& bench) { return *bench.subsystem().find_namespace(io.nsid); }
-  host::RawReply ask(LbaStatusAction action, std::uint64_t lba = kLba, std::uint16_t blocks = kBlocks,
-                     std::size_t room = kListRoom) {
+  host::RawReply ask(LbaStatusAction action, std::uint64_t lba = kLba, std::uint16_t blocks = kBlocks, std::size_t room = kListRoom) {
     return admin().send(host::get_lba_status(io.nsid, action, lba, blocks, room), room).wait();
   }
   std::vector<LbaStatus> entries(LbaStatusAction action, std::uint64_t lba = kLba, std::uint16_t blocks = kBlocks) {
@@ -80,9 +79,8 @@ class LbaStatusScene {
                                 "Set Features, LBA Status Information Attributes");
   }
   void listen(std::uint32_t events) {
-    check_.precondition_success(
-        admin().send(host::set_features(FeatureId::async_event_configuration, events)).wait(),
-        "Set Features, Asynchronous Event Configuration");
+    check_.precondition_success(admin().send(host::set_features(FeatureId::async_event_configuration, events)).wait(),
+                                "Set Features, Asynchronous Event Configuration");
   }
 
   IoScene io;
@@ -105,20 +103,19 @@ CONFORMANCE_CASE(lba_status_comes_with_its_log, "nvme.lba-status.claim", roles::
   auto command = host::get_log(LogPage::lba_status, nvme::LbaStatusLogHeader::size);
   command.set(nvme::get_log_sqe::rae, true);
   check.success(association.admin().send(command, nvme::LbaStatusLogHeader::size).wait(), "Get Log Page 0Eh");
-  check.success(association.admin().send(host::get_features(FeatureId::lba_status_information)).wait(),
-                "Get Features 15h");
+  check.success(association.admin().send(host::get_features(FeatureId::lba_status_information)).wait(), "Get Features 15h");
 }
 
-CONFORMANCE_CASE(spoilt_blocks_are_found, "nvme.lba-status.marked", roles::controller, needs(has_lba_status),
-                 needs(kMarks), needs(has_namespace)) {
+CONFORMANCE_CASE(spoilt_blocks_are_found, "nvme.lba-status.marked", roles::controller, needs(has_lba_status), needs(kMarks),
+                 needs(has_namespace)) {
   LbaStatusScene scene(bench, check);
   scene.spoil(kLba + 3);
   check.that(holds(scene.entries(LbaStatusAction::scan), kLba + 3), "the spoilt block is reported");
   scene.mend();
 }
 
-CONFORMANCE_CASE(written_blocks_are_lost_no_more, "nvme.lba-status.rewritten", roles::controller,
-                 needs(has_lba_status), needs(kMarks), needs(has_namespace)) {
+CONFORMANCE_CASE(written_blocks_are_lost_no_more, "nvme.lba-status.rewritten", roles::controller, needs(has_lba_status), needs(kMarks),
+                 needs(has_namespace)) {
   LbaStatusScene scene(bench, check);
   scene.spoil(kLba + 3);
   (void)scene.entries(LbaStatusAction::scan);
@@ -128,15 +125,15 @@ CONFORMANCE_CASE(written_blocks_are_lost_no_more, "nvme.lba-status.rewritten", r
   }
 }
 
-CONFORMANCE_CASE(scan_finds_what_nobody_knew, "nvme.lba-status.scan", roles::controller, needs(has_lba_status),
-                 needs(has_namespace), with_media_errors) {
+CONFORMANCE_CASE(scan_finds_what_nobody_knew, "nvme.lba-status.scan", roles::controller, needs(has_lba_status), needs(has_namespace),
+                 with_media_errors) {
   LbaStatusScene scene(bench, check);
   bench.subsystem().fail_media(scene.stored(bench), kLba + 9, 4);
   check.that(holds(scene.entries(LbaStatusAction::scan), kLba + 10), "the lost block is reported");
 }
 
-CONFORMANCE_CASE(lba_status_begins_where_it_is_asked, "nvme.lba-status.start", roles::controller,
-                 needs(has_lba_status), needs(kMarks), needs(has_namespace)) {
+CONFORMANCE_CASE(lba_status_begins_where_it_is_asked, "nvme.lba-status.start", roles::controller, needs(has_lba_status), needs(kMarks),
+                 needs(has_namespace)) {
   LbaStatusScene scene(bench, check);
   scene.spoil(kLba + 3);
   scene.spoil(kLba + 40);
@@ -146,8 +143,8 @@ CONFORMANCE_CASE(lba_status_begins_where_it_is_asked, "nvme.lba-status.start", r
   scene.mend();
 }
 
-CONFORMANCE_CASE(lba_status_ends_where_it_is_asked, "nvme.lba-status.end", roles::controller, needs(has_lba_status),
-                 needs(kMarks), needs(has_namespace)) {
+CONFORMANCE_CASE(lba_status_ends_where_it_is_asked, "nvme.lba-status.end", roles::controller, needs(has_lba_status), needs(kMarks),
+                 needs(has_namespace)) {
   LbaStatusScene scene(bench, check);
   scene.spoil(kLba + 3);
   scene.spoil(kLba + 40);
@@ -157,8 +154,8 @@ CONFORMANCE_CASE(lba_status_ends_where_it_is_asked, "nvme.lba-status.end", roles
   scene.mend();
 }
 
-CONFORMANCE_CASE(lba_status_ascends, "nvme.lba-status.order", roles::controller, needs(has_lba_status),
-                 needs(kMarks), needs(has_namespace)) {
+CONFORMANCE_CASE(lba_status_ascends, "nvme.lba-status.order", roles::controller, needs(has_lba_status), needs(kMarks),
+                 needs(has_namespace)) {
   LbaStatusScene scene(bench, check);
   for (const unsigned at : {50u, 3u, 20u}) scene.spoil(kLba + at);
   const auto entries = scene.entries(LbaStatusAction::scan);
@@ -170,8 +167,8 @@ CONFORMANCE_CASE(lba_status_ascends, "nvme.lba-status.order", roles::controller,
   scene.mend();
 }
 
-CONFORMANCE_CASE(lba_status_keeps_to_its_room, "nvme.lba-status.room", roles::controller, needs(has_lba_status),
-                 needs(kMarks), needs(has_namespace)) {
+CONFORMANCE_CASE(lba_status_keeps_to_its_room, "nvme.lba-status.room", roles::controller, needs(has_lba_status), needs(kMarks),
+                 needs(has_namespace)) {
   LbaStatusScene scene(bench, check);
   for (const unsigned at : {3u, 20u, 50u}) scene.spoil(kLba + at);
   const auto all = scene.entries(LbaStatusAction::scan);
@@ -199,8 +196,8 @@ CONFORMANCE_CASE(lba_status_keeps_to_its_room, "nvme.lba-status.room", roles::co
   scene.mend();
 }
 
-CONFORMANCE_CASE(lba_status_with_room_is_complete, "nvme.lba-status.complete", roles::controller,
-                 needs(has_lba_status), needs(has_namespace)) {
+CONFORMANCE_CASE(lba_status_with_room_is_complete, "nvme.lba-status.complete", roles::controller, needs(has_lba_status),
+                 needs(has_namespace)) {
   LbaStatusScene scene(bench, check);
   const auto reply = scene.ask(LbaStatusAction::tracked);
   check.require_success(reply, "Get LBA Status");
@@ -208,20 +205,19 @@ CONFORMANCE_CASE(lba_status_with_room_is_complete, "nvme.lba-status.complete", r
   check.that(condition != LbaStatusCondition::incomplete, "CMPC is not 1h", "it is");
 }
 
-CONFORMANCE_CASE(lba_status_behind_the_end_is_refused, "nvme.lba-status.out-of-range", roles::controller,
-                 needs(has_lba_status), needs(has_namespace), reaches{"lba_status.range"}) {
+CONFORMANCE_CASE(lba_status_behind_the_end_is_refused, "nvme.lba-status.out-of-range", roles::controller, needs(has_lba_status),
+                 needs(has_namespace), reaches{"lba_status.range"}) {
   LbaStatusScene scene(bench, check);
   check.refused(scene.ask(LbaStatusAction::tracked, scene.io.blocks + 8), "Get LBA Status behind the end");
 }
 
-CONFORMANCE_CASE(reserved_lba_status_actions_are_refused, "nvme.lba-status.action", roles::controller,
-                 needs(has_lba_status), needs(has_namespace), reaches{"lba_status.action"}) {
+CONFORMANCE_CASE(reserved_lba_status_actions_are_refused, "nvme.lba-status.action", roles::controller, needs(has_lba_status),
+                 needs(has_namespace), reaches{"lba_status.action"}) {
   LbaStatusScene scene(bench, check);
   check.refused(scene.ask(static_cast<LbaStatusAction>(0x7F)), "Get LBA Status with a reserved action");
 }
 
-CONFORMANCE_CASE(inactive_namespaces_have_no_lba_status, "nvme.lba-status.inactive", roles::controller,
-                 needs(has_lba_status)) {
+CONFORMANCE_CASE(inactive_namespaces_have_no_lba_status, "nvme.lba-status.inactive", roles::controller, needs(has_lba_status)) {
   RawAssociation& association = bench.associate();
   const auto list = association.admin().send(host::identify(nvme::Cns::active_namespace_list), 4096).wait();
   check.precondition_success(list, "Identify, active namespace list");
@@ -229,8 +225,8 @@ CONFORMANCE_CASE(inactive_namespaces_have_no_lba_status, "nvme.lba-status.inacti
   check.refused(association.admin().send(command, kListRoom).wait(), "Get LBA Status of an inactive namespace");
 }
 
-CONFORMANCE_CASE(lba_status_log_adds_up, "nvme.lba-status.log", roles::controller, needs(has_lba_status),
-                 needs(kMarks), needs(has_namespace)) {
+CONFORMANCE_CASE(lba_status_log_adds_up, "nvme.lba-status.log", roles::controller, needs(has_lba_status), needs(kMarks),
+                 needs(has_namespace)) {
   LbaStatusScene scene(bench, check);
   scene.spoil(kLba + 3);
   const auto list = scene.admin().send(host::identify(nvme::Cns::active_namespace_list), 4096).wait();
@@ -249,8 +245,8 @@ CONFORMANCE_CASE(lba_status_log_adds_up, "nvme.lba-status.log", roles::controlle
   scene.mend();
 }
 
-CONFORMANCE_CASE(lba_status_log_stays_while_it_is_read, "nvme.lba-status.log.kept", roles::controller,
-                 needs(has_lba_status), needs(kMarks), needs(has_namespace)) {
+CONFORMANCE_CASE(lba_status_log_stays_while_it_is_read, "nvme.lba-status.log.kept", roles::controller, needs(has_lba_status), needs(kMarks),
+                 needs(has_namespace)) {
   LbaStatusScene scene(bench, check);
   scene.spoil(kLba + 3);
   const auto before = scene.read_log(true);
@@ -263,8 +259,8 @@ CONFORMANCE_CASE(lba_status_log_stays_while_it_is_read, "nvme.lba-status.log.kep
   scene.mend();
 }
 
-CONFORMANCE_CASE(lba_status_log_counts_news, "nvme.lba-status.log.generation", roles::controller,
-                 needs(has_lba_status), needs(has_namespace), with_media_errors) {
+CONFORMANCE_CASE(lba_status_log_counts_news, "nvme.lba-status.log.generation", roles::controller, needs(has_lba_status),
+                 needs(has_namespace), with_media_errors) {
   LbaStatusScene scene(bench, check);
   auto before = scene.log(false).generation;
   for (unsigned round = 0; round < 3; ++round) {
@@ -274,15 +270,14 @@ CONFORMANCE_CASE(lba_status_log_counts_news, "nvme.lba-status.log.generation", r
     check.equal("LSGC, round " + words(round + 1), after.generation, static_cast<std::uint16_t>(before + 1));
     before = after.generation;
     const auto ranges = scene.element(after).ranges;
-    const bool listed = std::any_of(ranges.begin(), ranges.end(), [lost](const auto& one) {
-      return one.first <= lost && one.first + one.count >= lost + 4;
-    });
+    const bool listed = std::any_of(ranges.begin(), ranges.end(),
+                                    [lost](const auto& one) { return one.first <= lost && one.first + one.count >= lost + 4; });
     check.that(listed, "the lost blocks are in a range of their namespace");
   }
 }
 
-CONFORMANCE_CASE(scans_are_asked_for_once, "nvme.lba-status.log.failure", roles::controller, needs(has_lba_status),
-                 needs(has_namespace), with_media_errors) {
+CONFORMANCE_CASE(scans_are_asked_for_once, "nvme.lba-status.log.failure", roles::controller, needs(has_lba_status), needs(has_namespace),
+                 with_media_errors) {
   LbaStatusScene scene(bench, check);
   bench.subsystem().fail_media(scene.stored(bench), kLba + 9, 4);
   const auto first = scene.element(scene.log(true));
@@ -292,8 +287,8 @@ CONFORMANCE_CASE(scans_are_asked_for_once, "nvme.lba-status.log.failure", roles:
   check.that(again.nsid == 0 || again.action != LbaStatusAction::scan, "no scan is asked for again", "one is");
 }
 
-CONFORMANCE_CASE(lost_blocks_are_announced, "nvme.lba-status.event", roles::controller, needs(has_lba_status),
-                 needs(has_namespace), with_media_errors) {
+CONFORMANCE_CASE(lost_blocks_are_announced, "nvme.lba-status.event", roles::controller, needs(has_lba_status), needs(has_namespace),
+                 with_media_errors) {
   LbaStatusScene scene(bench, check);
   scene.listen(kNotices);
   auto request = scene.admin().send(host::async_event_request());
@@ -303,8 +298,8 @@ CONFORMANCE_CASE(lost_blocks_are_announced, "nvme.lba-status.event", roles::cont
   check.equal("event", nvme::Event::from_dw0(event->dw0()), kAlert);
 }
 
-CONFORMANCE_CASE(lost_blocks_are_announced_in_time, "nvme.lba-status.event.interval", roles::controller,
-                 needs(has_lba_status), needs(has_namespace), with_media_errors) {
+CONFORMANCE_CASE(lost_blocks_are_announced_in_time, "nvme.lba-status.event.interval", roles::controller, needs(has_lba_status),
+                 needs(has_namespace), with_media_errors) {
   LbaStatusScene scene(bench, check);
   scene.listen(kNotices);
   scene.set_interval(20);
@@ -313,8 +308,8 @@ CONFORMANCE_CASE(lost_blocks_are_announced_in_time, "nvme.lba-status.event.inter
   check.that(!request.wait_for(Duration::ms(1900)).has_value(), "no event comes within the report interval", "one came");
 }
 
-CONFORMANCE_CASE(lost_blocks_are_not_forced_on_hosts, "nvme.lba-status.event.disabled", roles::controller,
-                 needs(has_lba_status), needs(has_namespace), with_media_errors) {
+CONFORMANCE_CASE(lost_blocks_are_not_forced_on_hosts, "nvme.lba-status.event.disabled", roles::controller, needs(has_lba_status),
+                 needs(has_namespace), with_media_errors) {
   LbaStatusScene scene(bench, check);
   scene.listen(0);
   auto request = scene.admin().send(host::async_event_request());
@@ -322,27 +317,22 @@ CONFORMANCE_CASE(lost_blocks_are_not_forced_on_hosts, "nvme.lba-status.event.dis
   check.that(!request.wait_for(10_s).has_value(), "no event comes", "one came");
 }
 
-CONFORMANCE_CASE(poll_interval_is_the_controllers, "nvme.lba-status.feature", roles::controller,
-                 needs(has_lba_status)) {
+CONFORMANCE_CASE(poll_interval_is_the_controllers, "nvme.lba-status.feature", roles::controller, needs(has_lba_status)) {
   namespace la = nvme::lba_status_attributes;
   host::RawQueue& admin = bench.associate().admin();
-  const auto attributes = [](const host::RawReply& reply) {
-    return record_from_integer<nvme::LbaStatusAttributes>(reply.dw0());
-  };
+  const auto attributes = [](const host::RawReply& reply) { return record_from_integer<nvme::LbaStatusAttributes>(reply.dw0()); };
   const auto now = admin.send(host::get_features(FeatureId::lba_status_information)).wait();
   check.require_success(now, "Get Features 15h");
   const unsigned poll = attributes(now).get(la::lsipi);
   const auto selects = bench.declared().identify().get(nvme::id_ctrl::oncs) & nvme::oncs_bits::save_and_select;
   if (selects != 0) {
-    const auto first =
-        admin.send(host::get_features(FeatureId::lba_status_information, nvme::FeatureSelect::default_value)).wait();
+    const auto first = admin.send(host::get_features(FeatureId::lba_status_information, nvme::FeatureSelect::default_value)).wait();
     check.require_success(first, "Get Features 15h, default");
     check.equal("default LSIRI", unsigned{attributes(first).get(la::lsiri)}, unsigned{attributes(first).get(la::lsipi)});
   }
   Record<nvme::LbaStatusAttributes> wanted;
   wanted.set(la::lsiri, std::min(poll + 5, 0xFFFFu)).set(la::lsipi, std::min(poll + 3, 0xFFFFu));
-  const auto command = host::set_features(FeatureId::lba_status_information,
-                                          static_cast<std::uint32_t>(integer_of(wanted)));
+  const auto command = host::set_features(FeatureId::lba_status_information, static_cast<std::uint32_t>(integer_of(wanted)));
   const auto set = admin.send(command).wait();
   check.require_success(set, "Set Features 15h");
   const auto after = admin.send(host::get_features(FeatureId::lba_status_information)).wait();

@@ -17,10 +17,8 @@ void with_limits(EmbeddedSetup& setup) {
   setup.subsystem.atomic_power_fail_blocks = 1;
   setup.subsystem.fused_compare_and_write = setup.subsystem.compare = true;
   setup.subsystem.atomic_compare_write_blocks = 4;
-  setup.namespaces.front().limits = {.atomic_power_fail = kOwn,
-                                     .atomic_compare_write = kOwn,
-                                     .boundary = kBoundary,
-                                     .boundary_power_fail = kBoundary};
+  setup.namespaces.front().limits = {
+      .atomic_power_fail = kOwn, .atomic_compare_write = kOwn, .boundary = kBoundary, .boundary_power_fail = kBoundary};
 }
 
 bool says_atomic(const Declared& declared) {
@@ -39,8 +37,8 @@ std::uint64_t raw(const View<nvme::IdentifyNamespace>& ns, const Field& field) {
 
 }  // namespace
 
-CONFORMANCE_CASE(namespace_is_no_less_atomic_than_its_controller, "nvme.limits.atomic", roles::controller,
-                 needs(has_namespace), needs(has_limits), furnished{&with_limits}) {
+CONFORMANCE_CASE(namespace_is_no_less_atomic_than_its_controller, "nvme.limits.atomic", roles::controller, needs(has_namespace),
+                 needs(has_limits), furnished{&with_limits}) {
   const auto reply = bench.associate().admin().send(host::identify(nvme::Cns::identify_namespace, bench.nsid()), 4096).wait();
   check.precondition_success(reply, "Identify Namespace");
   const View<nvme::IdentifyNamespace> ns{reply.data};
@@ -54,8 +52,8 @@ CONFORMANCE_CASE(namespace_is_no_less_atomic_than_its_controller, "nvme.limits.a
   compare("NACWU", raw(ns, id::nacwu), controller.get(nvme::id_ctrl::acwu).raw());
 }
 
-CONFORMANCE_CASE(namespace_boundaries_hold_atomic_writes, "nvme.limits.boundary", roles::controller,
-                 needs(has_namespace), needs(has_limits), furnished{&with_limits}) {
+CONFORMANCE_CASE(namespace_boundaries_hold_atomic_writes, "nvme.limits.boundary", roles::controller, needs(has_namespace),
+                 needs(has_limits), furnished{&with_limits}) {
   const auto reply = bench.associate().admin().send(host::identify(nvme::Cns::identify_namespace, bench.nsid()), 4096).wait();
   check.precondition_success(reply, "Identify Namespace");
   const View<nvme::IdentifyNamespace> ns{reply.data};
@@ -81,14 +79,13 @@ CONFORMANCE_CASE(writes_within_the_namespace_limit_are_not_torn, "nvme.limits.po
   for (unsigned i = 0; i < kWrites; ++i) {
     const auto reply = scene.read(kFirst + std::uint64_t{i} * kOwn, kOwn);
     check.require_success(reply, "Read");
-    const bool whole = reply.data == pattern(0x11, kOwn, scene.block_bytes) ||
-                       reply.data == pattern(0x83, kOwn, scene.block_bytes);
+    const bool whole = reply.data == pattern(0x11, kOwn, scene.block_bytes) || reply.data == pattern(0x83, kOwn, scene.block_bytes);
     check.that(whole, "write " + std::to_string(i) + " is there wholly or not at all", "it is torn");
   }
 }
 
-CONFORMANCE_CASE(compare_and_write_within_the_namespace_limit, "nvme.limits.compare-write", roles::controller,
-                 needs(has_namespace), needs(has_limits), needs(fuses_compare_and_write), furnished{&with_limits}) {
+CONFORMANCE_CASE(compare_and_write_within_the_namespace_limit, "nvme.limits.compare-write", roles::controller, needs(has_namespace),
+                 needs(has_limits), needs(fuses_compare_and_write), furnished{&with_limits}) {
   IoScene scene(bench);
   const auto ns = bench.declared().identify_namespace();
   const std::uint64_t unit = raw(ns, id::nacwu) + 1;

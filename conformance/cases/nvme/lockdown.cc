@@ -35,8 +35,7 @@ class LockdownScene {
  public:
   LockdownScene(ControllerBench& bench, Check& check) : association(&bench.associate()), check_(check) {}
 
-  host::RawReply say(LockdownScope scope, std::uint8_t code, bool prohibit,
-                     LockdownInterface where = LockdownInterface::admin_queue) {
+  host::RawReply say(LockdownScope scope, std::uint8_t code, bool prohibit, LockdownInterface where = LockdownInterface::admin_queue) {
     return association->admin().send(host::lockdown(scope, code, prohibit, where)).wait();
   }
   host::RawReply log_of(LockdownScope scope, LockdownContents contents) {
@@ -54,23 +53,16 @@ class LockdownScene {
   /// Something that can be prohibited; INCONCLUSIVE without. Lockdown itself could not be undone.
   std::uint8_t any(LockdownScope scope) {
     for (const std::uint8_t code : list(scope, LockdownContents::prohibitable)) {
-      const bool itself = scope == LockdownScope::admin_command &&
-                          code == static_cast<std::uint8_t>(nvme::AdminOpcode::lockdown);
+      const bool itself = scope == LockdownScope::admin_command && code == static_cast<std::uint8_t>(nvme::AdminOpcode::lockdown);
       if (!itself) return code;
     }
     check_.precondition(false, "something can be prohibited");
     return 0;
   }
-  void prohibit(LockdownScope scope, std::uint8_t code) {
-    check_.precondition_success(say(scope, code, true), "Lockdown");
-  }
-  void allow(LockdownScope scope, std::uint8_t code) {
-    check_.precondition_success(say(scope, code, false), "Lockdown that allows");
-  }
+  void prohibit(LockdownScope scope, std::uint8_t code) { check_.precondition_success(say(scope, code, true), "Lockdown"); }
+  void allow(LockdownScope scope, std::uint8_t code) { check_.precondition_success(say(scope, code, false), "Lockdown that allows"); }
   /// A command of that opcode, in a form that would do no harm: a namespace that cannot be, or nothing to do.
-  host::RawReply try_command(std::uint8_t opcode) {
-    return association->admin().send(host::any_command(opcode, 0xFFFFFFFE)).wait();
-  }
+  host::RawReply try_command(std::uint8_t opcode) { return association->admin().send(host::any_command(opcode, 0xFFFFFFFE)).wait(); }
   /// Sets a feature to what it is.
   host::RawReply try_feature(std::uint8_t fid) {
     const auto now = association->admin().send(host::get_features(fid)).wait();
@@ -96,8 +88,7 @@ CONFORMANCE_CASE(lockdown_has_its_log, "nvme.lockdown.claim", roles::controller,
   check.success(scene.log_of(kCommand, LockdownContents::prohibitable), "Get Log Page 14h");
 }
 
-CONFORMANCE_CASE(lockdown_log_repeats_its_selection, "nvme.lockdown.log.selection", roles::controller,
-                 needs(locks_down), having_lockdown) {
+CONFORMANCE_CASE(lockdown_log_repeats_its_selection, "nvme.lockdown.log.selection", roles::controller, needs(locks_down), having_lockdown) {
   LockdownScene scene(bench, check);
   for (const LockdownScope scope : {kCommand, kFeature}) {
     for (const auto contents : {LockdownContents::prohibitable, LockdownContents::prohibited_in_band}) {
@@ -108,8 +99,7 @@ CONFORMANCE_CASE(lockdown_log_repeats_its_selection, "nvme.lockdown.log.selectio
   }
 }
 
-CONFORMANCE_CASE(lockdown_lists_ascend, "nvme.lockdown.log.order", roles::controller, needs(locks_down),
-                 having_lockdown) {
+CONFORMANCE_CASE(lockdown_lists_ascend, "nvme.lockdown.log.order", roles::controller, needs(locks_down), having_lockdown) {
   LockdownScene scene(bench, check);
   for (const LockdownScope scope : {kCommand, kFeature}) {
     const auto codes = scene.list(scope, LockdownContents::prohibitable);
@@ -118,8 +108,7 @@ CONFORMANCE_CASE(lockdown_lists_ascend, "nvme.lockdown.log.order", roles::contro
   }
 }
 
-CONFORMANCE_CASE(lockdown_lists_what_is_prohibited, "nvme.lockdown.log.prohibited", roles::controller,
-                 needs(locks_down), having_lockdown) {
+CONFORMANCE_CASE(lockdown_lists_what_is_prohibited, "nvme.lockdown.log.prohibited", roles::controller, needs(locks_down), having_lockdown) {
   LockdownScene scene(bench, check);
   const std::uint8_t code = scene.any(kCommand);
   scene.prohibit(kCommand, code);
@@ -128,8 +117,8 @@ CONFORMANCE_CASE(lockdown_lists_what_is_prohibited, "nvme.lockdown.log.prohibite
   scene.allow(kCommand, code);
 }
 
-CONFORMANCE_CASE(locked_commands_are_refused, "nvme.lockdown.command", roles::controller, needs(locks_down),
-                 having_lockdown, reaches{"lockdown.command"}) {
+CONFORMANCE_CASE(locked_commands_are_refused, "nvme.lockdown.command", roles::controller, needs(locks_down), having_lockdown,
+                 reaches{"lockdown.command"}) {
   LockdownScene scene(bench, check);
   const std::uint8_t code = scene.any(kCommand);
   scene.prohibit(kCommand, code);
@@ -137,8 +126,7 @@ CONFORMANCE_CASE(locked_commands_are_refused, "nvme.lockdown.command", roles::co
   scene.allow(kCommand, code);
 }
 
-CONFORMANCE_CASE(other_commands_are_not_locked, "nvme.lockdown.command.others", roles::controller,
-                 needs(locks_down), having_lockdown) {
+CONFORMANCE_CASE(other_commands_are_not_locked, "nvme.lockdown.command.others", roles::controller, needs(locks_down), having_lockdown) {
   LockdownScene scene(bench, check);
   const std::uint8_t code = scene.any(kCommand);
   scene.prohibit(kCommand, code);
@@ -147,8 +135,7 @@ CONFORMANCE_CASE(other_commands_are_not_locked, "nvme.lockdown.command.others", 
   scene.allow(kCommand, code);
 }
 
-CONFORMANCE_CASE(allowed_commands_are_executed, "nvme.lockdown.allow", roles::controller, needs(locks_down),
-                 having_lockdown) {
+CONFORMANCE_CASE(allowed_commands_are_executed, "nvme.lockdown.allow", roles::controller, needs(locks_down), having_lockdown) {
   LockdownScene scene(bench, check);
   const std::uint8_t code = scene.any(kCommand);
   scene.prohibit(kCommand, code);
@@ -158,8 +145,8 @@ CONFORMANCE_CASE(allowed_commands_are_executed, "nvme.lockdown.allow", roles::co
   check.that(!refused(reply), "the command is prohibited no more", nvme::to_string(reply.status()));
 }
 
-CONFORMANCE_CASE(locked_features_are_refused, "nvme.lockdown.feature", roles::controller, needs(locks_down),
-                 having_lockdown, reaches{"lockdown.feature"}) {
+CONFORMANCE_CASE(locked_features_are_refused, "nvme.lockdown.feature", roles::controller, needs(locks_down), having_lockdown,
+                 reaches{"lockdown.feature"}) {
   LockdownScene scene(bench, check);
   const std::uint8_t fid = scene.any(kFeature);
   scene.prohibit(kFeature, fid);
@@ -167,8 +154,7 @@ CONFORMANCE_CASE(locked_features_are_refused, "nvme.lockdown.feature", roles::co
   scene.allow(kFeature, fid);
 }
 
-CONFORMANCE_CASE(locked_features_can_be_read, "nvme.lockdown.feature.read", roles::controller, needs(locks_down),
-                 having_lockdown) {
+CONFORMANCE_CASE(locked_features_can_be_read, "nvme.lockdown.feature.read", roles::controller, needs(locks_down), having_lockdown) {
   LockdownScene scene(bench, check);
   const std::uint8_t fid = scene.any(kFeature);
   const auto get = [&] { return scene.association->admin().send(host::get_features(fid)).wait(); };
@@ -178,8 +164,8 @@ CONFORMANCE_CASE(locked_features_can_be_read, "nvme.lockdown.feature.read", role
   scene.allow(kFeature, fid);
 }
 
-CONFORMANCE_CASE(lockdown_refuses_what_it_cannot_prohibit, "nvme.lockdown.code", roles::controller, needs(locks_down),
-                 having_lockdown, reaches{"lockdown.code"}) {
+CONFORMANCE_CASE(lockdown_refuses_what_it_cannot_prohibit, "nvme.lockdown.code", roles::controller, needs(locks_down), having_lockdown,
+                 reaches{"lockdown.code"}) {
   LockdownScene scene(bench, check);
   const auto codes = scene.list(kCommand, LockdownContents::prohibitable);
   unsigned code = 0;
@@ -188,8 +174,7 @@ CONFORMANCE_CASE(lockdown_refuses_what_it_cannot_prohibit, "nvme.lockdown.code",
   check.status(scene.say(kCommand, static_cast<std::uint8_t>(code), true), sc::lockdown_not_supported);
 }
 
-CONFORMANCE_CASE(lockdown_can_be_repeated, "nvme.lockdown.again", roles::controller, needs(locks_down),
-                 having_lockdown) {
+CONFORMANCE_CASE(lockdown_can_be_repeated, "nvme.lockdown.again", roles::controller, needs(locks_down), having_lockdown) {
   LockdownScene scene(bench, check);
   const std::uint8_t code = scene.any(kCommand);
   scene.prohibit(kCommand, code);
@@ -206,14 +191,13 @@ CONFORMANCE_CASE(lockdown_needs_an_endpoint_to_bind, "nvme.lockdown.interface", 
   check.status(scene.say(kCommand, code, true, LockdownInterface::out_of_band), sc::invalid_field, "IFC 10b");
 }
 
-CONFORMANCE_CASE(lockdown_of_pcie_commands_is_out_of_band, "nvme.lockdown.pcie", roles::controller, needs(locks_down),
-                 having_lockdown, reaches{"lockdown.scope"}) {
+CONFORMANCE_CASE(lockdown_of_pcie_commands_is_out_of_band, "nvme.lockdown.pcie", roles::controller, needs(locks_down), having_lockdown,
+                 reaches{"lockdown.scope"}) {
   LockdownScene scene(bench, check);
   check.status(scene.say(LockdownScope::pcie_command, 0, true), sc::invalid_field);
 }
 
-CONFORMANCE_CASE(lockdown_binds_every_controller, "nvme.lockdown.controllers", roles::controller, needs(locks_down),
-                 having_lockdown) {
+CONFORMANCE_CASE(lockdown_binds_every_controller, "nvme.lockdown.controllers", roles::controller, needs(locks_down), having_lockdown) {
   LockdownScene scene(bench, check);
   LockdownScene other(bench, check);
   const std::uint8_t code = scene.any(kCommand);
@@ -246,8 +230,8 @@ CONFORMANCE_CASE(lockdown_ends_with_the_power, "nvme.lockdown.power", roles::con
   check.that(!refused(reply), "the command is prohibited no more", nvme::to_string(reply.status()));
 }
 
-CONFORMANCE_CASE(lockdown_refuses_reserved_values, "nvme.lockdown.reserved", roles::controller, needs(locks_down),
-                 having_lockdown, reaches{"lockdown.scope", "lockdown.interface"}) {
+CONFORMANCE_CASE(lockdown_refuses_reserved_values, "nvme.lockdown.reserved", roles::controller, needs(locks_down), having_lockdown,
+                 reaches{"lockdown.scope", "lockdown.interface"}) {
   LockdownScene scene(bench, check);
   const std::uint8_t code = scene.any(kCommand);
   const auto judge = [&](LockdownScope scope, LockdownInterface where, std::string_view what) {
@@ -259,8 +243,8 @@ CONFORMANCE_CASE(lockdown_refuses_reserved_values, "nvme.lockdown.reserved", rol
   judge(kCommand, static_cast<LockdownInterface>(3), "IFC 11b");
 }
 
-CONFORMANCE_CASE(lockdown_log_refuses_reserved_scopes, "nvme.lockdown.log.reserved", roles::controller,
-                 needs(locks_down), having_lockdown, reaches{"log.lockdown.selection"}) {
+CONFORMANCE_CASE(lockdown_log_refuses_reserved_scopes, "nvme.lockdown.log.reserved", roles::controller, needs(locks_down), having_lockdown,
+                 reaches{"log.lockdown.selection"}) {
   LockdownScene scene(bench, check);
   check.precondition_success(scene.log_of(kCommand, LockdownContents::prohibitable), "Get Log Page 14h");
   const auto reply = scene.log_of(static_cast<LockdownScope>(9), LockdownContents::prohibitable);

@@ -28,8 +28,7 @@ std::vector<View<nvme::ErrorEntry>> entries_of(ByteView log) {
 /// The whole error log, or as much of it as a small transfer takes.
 host::RawReply read_errors(ControllerBench& bench, RawAssociation& association) {
   const std::uint64_t entries = std::min<std::uint64_t>(bench.declared().identify().get(nvme::id_ctrl::elpe).count(), 64);
-  return read_log(association, LogPage::error_information,
-                  static_cast<std::uint32_t>(entries * nvme::ErrorEntry::size));
+  return read_log(association, LogPage::error_information, static_cast<std::uint32_t>(entries * nvme::ErrorEntry::size));
 }
 
 /// The low halves of the counters that Reads and Writes move.
@@ -40,8 +39,7 @@ Counters read_counters(Check& check, RawAssociation& association) {
   const auto reply = read_log(association, LogPage::smart, nvme::SmartLog::size);
   check.precondition_success(reply, "Get Log Page 02h");
   const auto low = [&](std::size_t offset) { return load_le<std::uint64_t>(reply.data.data() + offset); };
-  return {low(nvme::smart::dur.offset), low(nvme::smart::duw.offset), low(nvme::smart::hrc.offset),
-          low(nvme::smart::hwc.offset)};
+  return {low(nvme::smart::dur.offset), low(nvme::smart::duw.offset), low(nvme::smart::hrc.offset), low(nvme::smart::hwc.offset)};
 }
 
 std::optional<std::string> protects_namespaces(const Declared& declared) {
@@ -56,8 +54,7 @@ constexpr std::uint64_t kDataUnit = 512'000;
 /// Writes and reads, a quarter of them as long as may be; answers the bytes of data that went each way.
 std::uint64_t move_data(Check& check, IoScene& scene, std::uint64_t most) {
   constexpr std::uint64_t kLongest = 512 * 1024;
-  const std::uint64_t longest = std::min<std::uint64_t>(most == 0 ? kLongest : std::min(most, kLongest),
-                                                        scene.blocks * scene.block_bytes);
+  const std::uint64_t longest = std::min<std::uint64_t>(most == 0 ? kLongest : std::min(most, kLongest), scene.blocks * scene.block_bytes);
   const auto blocks = static_cast<std::uint32_t>(std::max<std::uint64_t>(longest / scene.block_bytes, 1));
   const Bytes data = pattern(0x5C, blocks, scene.block_bytes);
   std::uint64_t moved = 0;
@@ -90,8 +87,7 @@ CONFORMANCE_CASE(odd_log_offsets_mean_their_dword, "nvme.log.offset-dword", role
   }
 }
 
-CONFORMANCE_CASE(log_offset_has_64_bits, "nvme.log.offset-upper", roles::controller, needs(claims_lpa<kExtended>),
-                 reaches{"log.offset"}) {
+CONFORMANCE_CASE(log_offset_has_64_bits, "nvme.log.offset-upper", roles::controller, needs(claims_lpa<kExtended>), reaches{"log.offset"}) {
   constexpr std::uint64_t kFar = std::uint64_t{1} << 32;
   check.status(read_log(bench.associate(), LogPage::smart, 512, kFar), sc::invalid_field);
 }
@@ -117,8 +113,7 @@ CONFORMANCE_CASE(error_log_begins_with_the_latest, "nvme.log.error-order", roles
   }
 }
 
-CONFORMANCE_CASE(errors_of_io_commands_name_their_queue, "nvme.log.error-queue", roles::controller,
-                 needs(has_namespace)) {
+CONFORMANCE_CASE(errors_of_io_commands_name_their_queue, "nvme.log.error-queue", roles::controller, needs(has_namespace)) {
   constexpr std::uint16_t kCid = 0x5B29;
   IoScene scene(bench);
   auto wrong = host::read(scene.nsid, scene.at(scene.blocks), 1);
@@ -137,8 +132,7 @@ CONFORMANCE_CASE(errors_of_io_commands_name_their_queue, "nvme.log.error-queue",
   check.fails("the error log", {"an entry with the command's identifier"}, "there is none");
 }
 
-CONFORMANCE_CASE(errors_of_io_commands_name_their_namespace, "nvme.log.error-namespace", roles::controller,
-                 needs(has_namespace)) {
+CONFORMANCE_CASE(errors_of_io_commands_name_their_namespace, "nvme.log.error-namespace", roles::controller, needs(has_namespace)) {
   constexpr std::uint16_t kCid = 0x5B2A;
   IoScene scene(bench);
   auto wrong = host::read(scene.nsid, scene.at(scene.blocks), 1);
@@ -156,8 +150,8 @@ CONFORMANCE_CASE(errors_of_io_commands_name_their_namespace, "nvme.log.error-nam
   check.inconclusive("the error log has no entry of the command");
 }
 
-CONFORMANCE_CASE(errors_of_admin_commands_name_their_namespace, "nvme.log.error-namespace", roles::controller,
-                 needs(has_namespace), needs(protects_namespaces)) {
+CONFORMANCE_CASE(errors_of_admin_commands_name_their_namespace, "nvme.log.error-namespace", roles::controller, needs(has_namespace),
+                 needs(protects_namespaces)) {
   constexpr std::uint16_t kCid = 0x5B2B;
   constexpr std::uint32_t kReservedState = 5;
   RawAssociation& association = bench.associate();
@@ -192,12 +186,10 @@ CONFORMANCE_CASE(health_log_counts_error_entries, "nvme.log.error-entries-counte
                        "Identify of an unknown CNS is refused, with the More bit");
   }
   const std::uint64_t after = entries();
-  check.that(after >= before + kErrors, "Number of Error Information Log Entries counts them",
-             words(after) + " after " + words(before));
+  check.that(after >= before + kErrors, "Number of Error Information Log Entries counts them", words(after) + " after " + words(before));
 }
 
-CONFORMANCE_CASE(health_counters_do_not_go_back, "nvme.log.smart-monotonic", roles::controller,
-                 needs(has_namespace)) {
+CONFORMANCE_CASE(health_counters_do_not_go_back, "nvme.log.smart-monotonic", roles::controller, needs(has_namespace)) {
   IoScene scene(bench);
   Counters before = read_counters(check, scene.association);
   for (unsigned i = 0; i < 4; ++i) {
@@ -223,8 +215,7 @@ CONFORMANCE_CASE(health_counters_count, "nvme.log.smart-counts", roles::controll
   const std::uint64_t bytes = move_data(check, scene, bench.declared().transfer_max());
   const Counters after = read_counters(check, scene.association);
   const std::array<std::uint64_t, 4> now = {after.units_read, after.units_written, after.reads, after.writes};
-  check.precondition(std::any_of(now.begin(), now.end(), [](std::uint64_t one) { return one != 0; }),
-                     "the health log counts something");
+  check.precondition(std::any_of(now.begin(), now.end(), [](std::uint64_t one) { return one != 0; }), "the health log counts something");
   const auto least = [&](std::string_view what, std::uint64_t grown, std::uint64_t wanted) {
     check.that(grown >= wanted, std::string(what) + " count what was done", "they grew by " + words(grown));
   };

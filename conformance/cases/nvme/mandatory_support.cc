@@ -58,8 +58,7 @@ std::vector<Bytes> names_of(RawAssociation& association, std::uint32_t nsid, Che
 
 }  // namespace
 
-CONFORMANCE_CASE(controller_says_that_it_does_io, "nvme.identify.controller-type", roles::controller,
-                 needs(is_version_1_4)) {
+CONFORMANCE_CASE(controller_says_that_it_does_io, "nvme.identify.controller-type", roles::controller, needs(is_version_1_4)) {
   const auto reply = identify(bench.associate(), Cns::controller);
   check.require_success(reply);
   check.equal("CNTRLTYPE", unsigned{reply.data[nvme::id_ctrl::cntrltype.offset]}, 1u);
@@ -80,8 +79,7 @@ CONFORMANCE_CASE(namespaces_are_within_nn, "nvme.identify.namespace-count", role
   if (most != 0) check.that(ids.size() <= most, "there are no more than MNAN", std::to_string(ids.size()));
 }
 
-CONFORMANCE_CASE(nvm_command_set_is_identified, "nvme.identify.command-set", roles::controller, needs(is_version_2),
-                 needs(has_namespace)) {
+CONFORMANCE_CASE(nvm_command_set_is_identified, "nvme.identify.command-set", roles::controller, needs(is_version_2), needs(has_namespace)) {
   RawAssociation& association = bench.associate();
   check.success(identify(association, Cns::command_set_namespace, bench.nsid()), "CNS 05h");
   check.success(identify(association, Cns::command_set_controller), "CNS 06h");
@@ -93,8 +91,8 @@ CONFORMANCE_CASE(nvm_command_set_is_identified, "nvme.identify.command-set", rol
   check.success(identify(association, Cns::independent_namespace, bench.nsid()), "CNS 08h");
 }
 
-CONFORMANCE_CASE(command_set_combinations_have_nvm, "nvme.identify.command-set-vector", roles::controller,
-                 needs(is_version_2), needs(has_command_sets)) {
+CONFORMANCE_CASE(command_set_combinations_have_nvm, "nvme.identify.command-set-vector", roles::controller, needs(is_version_2),
+                 needs(has_command_sets)) {
   auto command = host::identify(Cns::command_set_combinations);
   command.set(nvme::identify_sqe::cntid, 0xFFFFu);
   const auto reply = bench.associate().admin().send(command, nvme::kIdentifySize).wait();
@@ -104,8 +102,8 @@ CONFORMANCE_CASE(command_set_combinations_have_nvm, "nvme.identify.command-set-v
   check.that(found, "a combination has the NVM command set", "none has");
 }
 
-CONFORMANCE_CASE(unknown_command_sets_are_not_identified, "nvme.identify.command-set-unknown", roles::controller,
-                 needs(is_version_2), needs(has_namespace), reaches{"identify.csi"}) {
+CONFORMANCE_CASE(unknown_command_sets_are_not_identified, "nvme.identify.command-set-unknown", roles::controller, needs(is_version_2),
+                 needs(has_namespace), reaches{"identify.csi"}) {
   RawAssociation& association = bench.associate();
   const auto legal = one_of(sc::invalid_field, sc::invalid_io_command_set);
   check.status(identify(association, Cns::command_set_controller, 0, kReservedSet), legal, "CNS 06h");
@@ -114,8 +112,7 @@ CONFORMANCE_CASE(unknown_command_sets_are_not_identified, "nvme.identify.command
 
 CONFORMANCE_CASE(namespaces_have_names, "nvme.identify.names", roles::controller, needs(has_namespace)) {
   RawAssociation& association = bench.associate();
-  check.that(!names_of(association, bench.nsid(), check).empty(), "the namespace has a name",
-             "EUI-64, NGUID and UUID are zero");
+  check.that(!names_of(association, bench.nsid(), check).empty(), "the namespace has a name", "EUI-64, NGUID and UUID are zero");
 }
 
 CONFORMANCE_CASE(names_are_unique, "nvme.identify.names-unique", roles::controller, needs(has_two_namespaces)) {
@@ -136,23 +133,20 @@ CONFORMANCE_CASE(names_are_unique, "nvme.identify.names-unique", roles::controll
 }
 
 CONFORMANCE_CASE(mandatory_features_are_claimed, "nvme.log.feature-effects", roles::controller, needs(is_version_2)) {
-  const auto reply =
-      bench.associate().admin().send(host::get_log(nvme::LogPage::feature_effects, 1024), 1024).wait();
+  const auto reply = bench.associate().admin().send(host::get_log(nvme::LogPage::feature_effects, 1024), 1024).wait();
   check.require_success(reply, "Get Log Page 12h");
-  std::vector<FeatureId> needed = {FeatureId::arbitration,           FeatureId::power_management,
-                                   FeatureId::temperature_threshold, FeatureId::error_recovery,
-                                   FeatureId::number_of_queues,      FeatureId::async_event_configuration};
+  std::vector<FeatureId> needed = {FeatureId::arbitration,    FeatureId::power_management, FeatureId::temperature_threshold,
+                                   FeatureId::error_recovery, FeatureId::number_of_queues, FeatureId::async_event_configuration};
   const bool reserves = !claims_oncs<nvme::oncs_bits::reservations>(bench.declared());
   if (reserves) needed.push_back(FeatureId::host_identifier);
   for (const FeatureId id : needed) {
     const auto fid = static_cast<std::uint8_t>(id);
-    check.that((reply.data[std::size_t{4} * fid] & 1) != 0, std::string(nvme::feature_name(fid)) + " is claimed",
-               "FSUPP is clear");
+    check.that((reply.data[std::size_t{4} * fid] & 1) != 0, std::string(nvme::feature_name(fid)) + " is claimed", "FSUPP is clear");
   }
 }
 
-CONFORMANCE_CASE(index_offsets_are_refused_where_there_are_none, "nvme.log.offset-type", roles::controller,
-                 needs(is_version_2), reaches{"log.offset_type"}) {
+CONFORMANCE_CASE(index_offsets_are_refused_where_there_are_none, "nvme.log.offset-type", roles::controller, needs(is_version_2),
+                 reaches{"log.offset_type"}) {
   RawAssociation& association = bench.associate();
   const auto pages = association.admin().send(host::get_log(nvme::LogPage::supported_pages, 1024), 1024).wait();
   check.precondition_success(pages, "Get Log Page 00h");
@@ -178,8 +172,8 @@ CONFORMANCE_CASE(logs_are_read_in_any_length, "nvme.log.length", roles::controll
   }
 }
 
-CONFORMANCE_CASE(controller_features_are_not_of_namespaces, "nvme.features.not-namespace-specific",
-                 roles::controller, needs(has_namespace), reaches{"feature.namespace_specific"}) {
+CONFORMANCE_CASE(controller_features_are_not_of_namespaces, "nvme.features.not-namespace-specific", roles::controller, needs(has_namespace),
+                 reaches{"feature.namespace_specific"}) {
   auto command = host::set_features(FeatureId::async_event_configuration, 0);
   command.set(nvme::sqe::nsid, bench.nsid());
   check.status(bench.associate().admin().send(command).wait(), sc::feature_not_namespace_specific);
@@ -190,8 +184,7 @@ CONFORMANCE_CASE(there_is_no_host_memory_buffer, "nvme.features.host-memory-buff
   const auto reply = identify(association, Cns::controller);
   check.require_success(reply, "Identify Controller");
   check.equal("HMPRE", View<nvme::IdentifyController>{reply.data}.get(nvme::id_ctrl::hmpre), 0u);
-  check.refused(association.admin().send(host::get_features(FeatureId::host_memory_buffer)).wait(),
-                "Get Features, Host Memory Buffer");
+  check.refused(association.admin().send(host::get_features(FeatureId::host_memory_buffer)).wait(), "Get Features, Host Memory Buffer");
 }
 
 CONFORMANCE_CASE(there_are_no_interrupts, "nvme.features.interrupts", roles::controller) {
@@ -202,8 +195,7 @@ CONFORMANCE_CASE(there_are_no_interrupts, "nvme.features.interrupts", roles::con
   }
 }
 
-CONFORMANCE_CASE(flush_of_all_is_as_claimed, "nvme.flush.all", roles::controller, needs(has_namespace),
-                 needs(says_of_flushes)) {
+CONFORMANCE_CASE(flush_of_all_is_as_claimed, "nvme.flush.all", roles::controller, needs(has_namespace), needs(says_of_flushes)) {
   RawAssociation& association = bench.associate();
   const auto reply = identify(association, Cns::controller);
   check.require_success(reply, "Identify Controller");

@@ -10,16 +10,14 @@ using nvme::Cns;
 
 const arranged with_attachment{"a product that attaches namespaces",
                                [](EmbeddedSetup& setup) { setup.subsystem.namespace_management.supported = true; }};
-const arranged with_three_attachments{
-    "a product that attaches three namespaces to a controller",
-    [](EmbeddedSetup& setup) { setup.subsystem.namespace_management.attachments_max = 3; }};
+const arranged with_three_attachments{"a product that attaches three namespaces to a controller",
+                                      [](EmbeddedSetup& setup) { setup.subsystem.namespace_management.attachments_max = 3; }};
 
 const AssociationOptions kOther{.hostnqn = std::string(kOtherHost)};
 
 }  // namespace
 
-CONFORMANCE_CASE(attached_namespace_takes_io, "nvme.namespace.attach", roles::controller, with_attachment,
-                 needs(manages_namespaces)) {
+CONFORMANCE_CASE(attached_namespace_takes_io, "nvme.namespace.attach", roles::controller, with_attachment, needs(manages_namespaces)) {
   Manager manager(bench, check);
   const std::uint32_t nsid = manager.made();
   if (!check.success(manager.attach(nsid, {manager.cntlid()}), "Namespace Attachment")) return;
@@ -31,8 +29,8 @@ CONFORMANCE_CASE(attached_namespace_takes_io, "nvme.namespace.attach", roles::co
   if (check.success(read, "Read")) check.bytes("the blocks", read.data, data);
 }
 
-CONFORMANCE_CASE(attachment_is_to_the_controllers_named, "nvme.namespace.attach.named", roles::controller,
-                 with_attachment, needs(manages_namespaces)) {
+CONFORMANCE_CASE(attachment_is_to_the_controllers_named, "nvme.namespace.attach.named", roles::controller, with_attachment,
+                 needs(manages_namespaces)) {
   Manager manager(bench, check);
   Manager other(bench, check, kOther);
   const std::uint32_t nsid = manager.made();
@@ -41,14 +39,14 @@ CONFORMANCE_CASE(attachment_is_to_the_controllers_named, "nvme.namespace.attach.
   check.that(!manager.active(nsid), "the namespace is not active at another one");
 }
 
-CONFORMANCE_CASE(attachment_twice_is_refused, "nvme.namespace.attach.twice", roles::controller,
-                 needs(manages_namespaces), needs(has_namespace), reaches{"namespace.attachment.attached"}) {
+CONFORMANCE_CASE(attachment_twice_is_refused, "nvme.namespace.attach.twice", roles::controller, needs(manages_namespaces),
+                 needs(has_namespace), reaches{"namespace.attachment.attached"}) {
   Manager manager(bench, check);
   check.status(manager.attach(bench.nsid(), {manager.cntlid()}), sc::namespace_already_attached);
 }
 
-CONFORMANCE_CASE(private_namespace_has_one_controller, "nvme.namespace.attach.private", roles::controller,
-                 with_attachment, needs(manages_namespaces)) {
+CONFORMANCE_CASE(private_namespace_has_one_controller, "nvme.namespace.attach.private", roles::controller, with_attachment,
+                 needs(manages_namespaces)) {
   Manager manager(bench, check);
   Manager other(bench, check, kOther);
   const std::uint32_t nsid = manager.made_and_attached({.nmic = 0});
@@ -58,8 +56,8 @@ CONFORMANCE_CASE(private_namespace_has_one_controller, "nvme.namespace.attach.pr
   check.success(manager.attach(nsid, {other.cntlid()}), "another controller after the first was detached");
 }
 
-CONFORMANCE_CASE(shared_namespace_has_several_controllers, "nvme.namespace.attach.shared", roles::controller,
-                 with_attachment, needs(manages_namespaces)) {
+CONFORMANCE_CASE(shared_namespace_has_several_controllers, "nvme.namespace.attach.shared", roles::controller, with_attachment,
+                 needs(manages_namespaces)) {
   Manager manager(bench, check);
   Manager other(bench, check, kOther);
   const std::uint32_t nsid = manager.made_and_attached();
@@ -85,15 +83,14 @@ CONFORMANCE_CASE(attachment_of_what_is_not_there_is_refused, "nvme.namespace.att
   check.status(manager.attach(nsid, {manager.cntlid()}), one_of(sc::invalid_namespace_or_format, sc::invalid_field));
 }
 
-CONFORMANCE_CASE(attachment_of_all_is_refused, "nvme.namespace.attach.broadcast", roles::controller,
-                 needs(manages_namespaces), reaches{"namespace.attachment.nsid"}) {
+CONFORMANCE_CASE(attachment_of_all_is_refused, "nvme.namespace.attach.broadcast", roles::controller, needs(manages_namespaces),
+                 reaches{"namespace.attachment.nsid"}) {
   Manager manager(bench, check);
-  check.status(manager.attach(nvme::kAllNamespaces, {manager.cntlid()}),
-               one_of(sc::invalid_namespace_or_format, sc::invalid_field));
+  check.status(manager.attach(nvme::kAllNamespaces, {manager.cntlid()}), one_of(sc::invalid_namespace_or_format, sc::invalid_field));
 }
 
-CONFORMANCE_CASE(attachment_refuses_a_reserved_selection, "nvme.namespace.attach.select", roles::controller,
-                 needs(manages_namespaces), needs(has_namespace), reaches{"namespace.attachment.select"}) {
+CONFORMANCE_CASE(attachment_refuses_a_reserved_selection, "nvme.namespace.attach.select", roles::controller, needs(manages_namespaces),
+                 needs(has_namespace), reaches{"namespace.attachment.select"}) {
   Manager manager(bench, check);
   auto command = host::attach_namespace(bench.nsid());
   command.set(nvme::namespace_attachment_sqe::sel, 0xFu);
@@ -134,8 +131,7 @@ CONFORMANCE_CASE(attachments_have_a_limit, "nvme.namespace.attach.limit", roles:
   check.status(manager.attach(manager.made(), {manager.cntlid()}), sc::namespace_attachment_limit_exceeded);
 }
 
-CONFORMANCE_CASE(attachment_outlives_a_reset, "nvme.namespace.attach.kept", roles::controller, with_attachment,
-                 needs(manages_namespaces)) {
+CONFORMANCE_CASE(attachment_outlives_a_reset, "nvme.namespace.attach.kept", roles::controller, with_attachment, needs(manages_namespaces)) {
   Manager manager(bench, check);
   const std::uint32_t nsid = manager.made_and_attached();
   manager.association.disable();
@@ -174,8 +170,8 @@ CONFORMANCE_CASE(detached_namespace_keeps_its_data, "nvme.namespace.detach.data"
   if (check.success(read, "Read")) check.bytes("the blocks", read.data, data);
 }
 
-CONFORMANCE_CASE(detachment_is_from_the_controllers_named, "nvme.namespace.detach.others", roles::controller,
-                 with_attachment, needs(manages_namespaces)) {
+CONFORMANCE_CASE(detachment_is_from_the_controllers_named, "nvme.namespace.detach.others", roles::controller, with_attachment,
+                 needs(manages_namespaces)) {
   Manager manager(bench, check);
   Manager other(bench, check, kOther);
   const std::uint32_t nsid = manager.made();
@@ -187,8 +183,8 @@ CONFORMANCE_CASE(detachment_is_from_the_controllers_named, "nvme.namespace.detac
   if (check.success(read, "Read at the other controller")) check.bytes("the blocks", read.data, data);
 }
 
-CONFORMANCE_CASE(detachment_of_what_is_not_attached_is_refused, "nvme.namespace.detach.missing", roles::controller,
-                 with_attachment, needs(manages_namespaces), reaches{"namespace.attachment.not_attached"}) {
+CONFORMANCE_CASE(detachment_of_what_is_not_attached_is_refused, "nvme.namespace.detach.missing", roles::controller, with_attachment,
+                 needs(manages_namespaces), reaches{"namespace.attachment.not_attached"}) {
   Manager manager(bench, check);
   check.status(manager.detach(manager.made(), {manager.cntlid()}), sc::namespace_not_attached);
 }

@@ -18,22 +18,20 @@ bool all_zero(ByteView data) {
 
 }  // namespace
 
-CONFORMANCE_CASE(namespace_management_comes_with_attachment, "nvme.namespace.claim", roles::controller,
-                 needs(manages_namespaces), needs(claims_lpa<nvme::lpa_bits::commands_effects>)) {
+CONFORMANCE_CASE(namespace_management_comes_with_attachment, "nvme.namespace.claim", roles::controller, needs(manages_namespaces),
+                 needs(claims_lpa<nvme::lpa_bits::commands_effects>)) {
   RawAssociation& association = bench.associate();
-  const auto log =
-      association.admin().send(host::get_log(nvme::LogPage::commands_effects, 4096), nvme::CommandEffects::size).wait();
+  const auto log = association.admin().send(host::get_log(nvme::LogPage::commands_effects, 4096), nvme::CommandEffects::size).wait();
   check.precondition_success(log, "Get Log Page");
   for (const auto opcode : {nvme::AdminOpcode::namespace_management, nvme::AdminOpcode::namespace_attachment}) {
     const auto code = static_cast<std::uint8_t>(opcode);
     const auto effect = element<nvme::CommandEffect>(log.data, nvme::command_effects::acs, code);
-    check.equal("CSUPP of " + std::string(nvme::admin_opcode_name(code)), effect.get(nvme::command_effect::csupp),
-                true);
+    check.equal("CSUPP of " + std::string(nvme::admin_opcode_name(code)), effect.get(nvme::command_effect::csupp), true);
   }
 }
 
-CONFORMANCE_CASE(allocated_namespaces_hold_the_active_ones, "nvme.namespace.allocated.list", roles::controller,
-                 needs(manages_namespaces), needs(has_namespace)) {
+CONFORMANCE_CASE(allocated_namespaces_hold_the_active_ones, "nvme.namespace.allocated.list", roles::controller, needs(manages_namespaces),
+                 needs(has_namespace)) {
   Manager manager(bench, check);
   const auto reply = manager.identify(Cns::allocated_namespace_list);
   check.require_success(reply);
@@ -45,12 +43,11 @@ CONFORMANCE_CASE(allocated_namespaces_hold_the_active_ones, "nvme.namespace.allo
   }
 }
 
-CONFORMANCE_CASE(allocated_namespaces_begin_behind_the_nsid, "nvme.namespace.allocated.start", roles::controller,
-                 needs(manages_namespaces), needs(has_namespace)) {
+CONFORMANCE_CASE(allocated_namespaces_begin_behind_the_nsid, "nvme.namespace.allocated.start", roles::controller, needs(manages_namespaces),
+                 needs(has_namespace)) {
   Manager manager(bench, check);
   const auto all = manager.list(Cns::allocated_namespace_list);
-  check.precondition(!all.empty() && all.size() < nvme::kNamespaceListMax,
-                     "all allocated namespaces fit into one list");
+  check.precondition(!all.empty() && all.size() < nvme::kNamespaceListMax, "all allocated namespaces fit into one list");
   const auto rest = manager.list(Cns::allocated_namespace_list, all.front());
   check.equal("NSIDs behind the first", rest.size(), all.size() - 1);
   check.that(!Manager::holds(rest, all.front()), "the first is not listed again");
@@ -78,8 +75,8 @@ CONFORMANCE_CASE(allocated_identify_of_nothing_is_empty, "nvme.namespace.allocat
   if (check.status(reply, legal) && reply.ok()) check.that(all_zero(reply.data), "the data is zero");
 }
 
-CONFORMANCE_CASE(namespace_controllers_name_this_one, "nvme.namespace.controllers.list", roles::controller,
-                 needs(manages_namespaces), needs(has_namespace)) {
+CONFORMANCE_CASE(namespace_controllers_name_this_one, "nvme.namespace.controllers.list", roles::controller, needs(manages_namespaces),
+                 needs(has_namespace)) {
   Manager manager(bench, check);
   const auto reply = manager.identify(Cns::namespace_controller_list, bench.nsid());
   check.require_success(reply);
@@ -89,8 +86,8 @@ CONFORMANCE_CASE(namespace_controllers_name_this_one, "nvme.namespace.controller
              "this controller, at which the namespace is active, is in the list");
 }
 
-CONFORMANCE_CASE(namespace_controllers_begin_with_cntid, "nvme.namespace.controllers.start", roles::controller,
-                 needs(manages_namespaces), needs(has_namespace)) {
+CONFORMANCE_CASE(namespace_controllers_begin_with_cntid, "nvme.namespace.controllers.start", roles::controller, needs(manages_namespaces),
+                 needs(has_namespace)) {
   Manager manager(bench, check);
   const auto above = static_cast<std::uint16_t>(manager.cntlid() + 1);
   const auto reply = manager.identify(Cns::namespace_controller_list, bench.nsid(), above);
@@ -119,13 +116,11 @@ CONFORMANCE_CASE(what_namespaces_have_in_common, "nvme.namespace.common", roles:
   check.require_success(reply);
   check.equal("NSZE", View<nvme::IdentifyNamespace>{reply.data}.get(nvme::id_ns::nsze), 0u);
   const unsigned format = nvme::format_in_use(bench.declared().name_space);
-  check.equal("size of a block in the format of the first namespace",
-              nvme::lba_format_at(reply.data, format).get(nvme::lba_format::lbads),
+  check.equal("size of a block in the format of the first namespace", nvme::lba_format_at(reply.data, format).get(nvme::lba_format::lbads),
               nvme::lba_format_at(bench.declared().name_space, format).get(nvme::lba_format::lbads));
 }
 
-CONFORMANCE_CASE(unallocated_capacity_is_part_of_the_total, "nvme.namespace.capacity", roles::controller,
-                 needs(manages_namespaces)) {
+CONFORMANCE_CASE(unallocated_capacity_is_part_of_the_total, "nvme.namespace.capacity", roles::controller, needs(manages_namespaces)) {
   Manager manager(bench, check);
   const Bytes page = manager.page(Cns::controller);
   const auto number = [&](std::size_t offset) {  // 16 bytes, low half first

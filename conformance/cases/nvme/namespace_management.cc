@@ -13,9 +13,8 @@ const arranged with_management{"a product that makes namespaces",
                                [](EmbeddedSetup& setup) { setup.subsystem.namespace_management.supported = true; }};
 const arranged with_two_namespaces_at_most{"a product with room for two namespaces",
                                            [](EmbeddedSetup& setup) { setup.subsystem.namespaces_max = 2; }};
-const arranged without_thin_provisioning{
-    "a product without thin provisioning",
-    [](EmbeddedSetup& setup) { setup.subsystem.namespace_management.thin_provisioning = false; }};
+const arranged without_thin_provisioning{"a product without thin provisioning",
+                                         [](EmbeddedSetup& setup) { setup.subsystem.namespace_management.thin_provisioning = false; }};
 
 std::optional<std::string> takes_ana_groups(const Declared& declared) {
   const auto bit = nvme::anacap_bits::group_id_managed;
@@ -24,8 +23,7 @@ std::optional<std::string> takes_ana_groups(const Declared& declared) {
 }
 
 /// A creation that must fail. What is made all the same is deleted.
-void refuses_creation(Manager& manager, Check& check, const Shape& shape, const OneOf<nvme::Status>& legal,
-                      std::string_view what) {
+void refuses_creation(Manager& manager, Check& check, const Shape& shape, const OneOf<nvme::Status>& legal, std::string_view what) {
   const auto reply = manager.create(shape);
   check.status(reply, legal, what);
   if (reply.ok()) manager.remove(reply.dw0());
@@ -50,9 +48,8 @@ CONFORMANCE_CASE(namespace_management_refuses_a_reserved_selection, "nvme.namesp
   if (reply.ok()) manager.remove(reply.dw0());
 }
 
-CONFORMANCE_CASE(creation_for_an_unknown_command_set_is_refused, "nvme.namespace.create.command-set",
-                 roles::controller, needs(manages_namespaces), needs(has_namespace), needs(is_version_2),
-                 reaches{"namespace.create.csi"}) {
+CONFORMANCE_CASE(creation_for_an_unknown_command_set_is_refused, "nvme.namespace.create.command-set", roles::controller,
+                 needs(manages_namespaces), needs(has_namespace), needs(is_version_2), reaches{"namespace.create.csi"}) {
   Manager manager(bench, check);
   constexpr std::uint8_t kReservedSet = 0x2F;
   auto command = host::create_namespace();
@@ -62,8 +59,7 @@ CONFORMANCE_CASE(creation_for_an_unknown_command_set_is_refused, "nvme.namespace
   if (reply.ok()) manager.remove(reply.dw0());
 }
 
-CONFORMANCE_CASE(created_namespace_is_allocated, "nvme.namespace.create", roles::controller, with_management,
-                 needs(manages_namespaces)) {
+CONFORMANCE_CASE(created_namespace_is_allocated, "nvme.namespace.create", roles::controller, with_management, needs(manages_namespaces)) {
   Manager manager(bench, check);
   check.precondition(manager.unallocated_bytes() >= Shape{}.ncap * kFirstBlockBytes, "there is room for a namespace");
   const auto before = manager.list(Cns::allocated_namespace_list);
@@ -76,20 +72,20 @@ CONFORMANCE_CASE(created_namespace_is_allocated, "nvme.namespace.create", roles:
   check.equal("allocated namespaces", after.size(), before.size() + 1);
 }
 
-CONFORMANCE_CASE(created_namespace_is_attached_to_nobody, "nvme.namespace.create.detached", roles::controller,
-                 with_management, needs(manages_namespaces)) {
+CONFORMANCE_CASE(created_namespace_is_attached_to_nobody, "nvme.namespace.create.detached", roles::controller, with_management,
+                 needs(manages_namespaces)) {
   Manager manager(bench, check);
   const std::uint32_t nsid = manager.made();
   check.that(!manager.active(nsid), "the namespace is not active");
   check.equal("controllers of the namespace", manager.controllers_of(nsid).size(), 0u);
 }
 
-CONFORMANCE_CASE(created_namespace_is_as_asked_for, "nvme.namespace.create.attributes", roles::controller,
-                 with_management, needs(manages_namespaces)) {
+CONFORMANCE_CASE(created_namespace_is_as_asked_for, "nvme.namespace.create.attributes", roles::controller, with_management,
+                 needs(manages_namespaces)) {
   namespace id = nvme::id_ns;
   Manager manager(bench, check);
-  for (const Shape& shape : {Shape{.nsze = 4096, .ncap = 4096, .lbaf = 0, .nmic = 1},
-                             Shape{.nsze = 512, .ncap = 512, .lbaf = 1, .nmic = 0}}) {
+  for (const Shape& shape :
+       {Shape{.nsze = 4096, .ncap = 4096, .lbaf = 0, .nmic = 1}, Shape{.nsze = 512, .ncap = 512, .lbaf = 1, .nmic = 0}}) {
     const Bytes page = manager.page(Cns::allocated_namespace, manager.made(shape));
     const View<nvme::IdentifyNamespace> ns{page};
     check.equal("NSZE", ns.get(id::nsze), shape.nsze);
@@ -120,8 +116,8 @@ CONFORMANCE_CASE(creation_takes_capacity, "nvme.namespace.create.capacity", role
   check.equal("UNVMCAP after the deletion", manager.unallocated_bytes(), before);
 }
 
-CONFORMANCE_CASE(created_namespaces_have_names_of_their_own, "nvme.namespace.create.names", roles::controller,
-                 with_management, needs(manages_namespaces)) {
+CONFORMANCE_CASE(created_namespaces_have_names_of_their_own, "nvme.namespace.create.names", roles::controller, with_management,
+                 needs(manages_namespaces)) {
   Manager manager(bench, check);
   const auto names = [&](std::uint32_t nsid) {
     const Bytes page = manager.page(Cns::allocated_namespace, nsid);
@@ -137,8 +133,7 @@ CONFORMANCE_CASE(created_namespaces_have_names_of_their_own, "nvme.namespace.cre
   check.that(names(third) != of_first, "a namespace differs from an earlier one of its NSID in NGUID and EUI-64");
 }
 
-CONFORMANCE_CASE(created_namespace_is_empty, "nvme.namespace.create.empty", roles::controller, with_management,
-                 needs(manages_namespaces)) {
+CONFORMANCE_CASE(created_namespace_is_empty, "nvme.namespace.create.empty", roles::controller, with_management, needs(manages_namespaces)) {
   Manager manager(bench, check);
   const std::uint32_t first = manager.made_and_attached();
   const Bytes data = manager.prepare(first, 0x5D);
@@ -147,25 +142,24 @@ CONFORMANCE_CASE(created_namespace_is_empty, "nvme.namespace.create.empty", role
   is_gone(check, manager.read(second, 0, 8), data, "the data of a deleted namespace");
 }
 
-CONFORMANCE_CASE(creation_beyond_the_capacity_is_refused, "nvme.namespace.create.too-large", roles::controller,
-                 with_management, needs(has_no_endurance_groups), needs(manages_namespaces), reaches{"namespace.create.capacity"}) {
+CONFORMANCE_CASE(creation_beyond_the_capacity_is_refused, "nvme.namespace.create.too-large", roles::controller, with_management,
+                 needs(has_no_endurance_groups), needs(manages_namespaces), reaches{"namespace.create.capacity"}) {
   Manager manager(bench, check);
   const std::uint64_t blocks = manager.unallocated_bytes() / kFirstBlockBytes + 1;
   check.status(manager.create({.nsze = blocks, .ncap = blocks}), sc::namespace_insufficient_capacity);
 }
 
-CONFORMANCE_CASE(creation_beyond_the_number_is_refused, "nvme.namespace.create.too-many", roles::controller,
-                 with_two_namespaces_at_most, needs(manages_namespaces), reaches{"namespace.create.identifier"}) {
+CONFORMANCE_CASE(creation_beyond_the_number_is_refused, "nvme.namespace.create.too-many", roles::controller, with_two_namespaces_at_most,
+                 needs(manages_namespaces), reaches{"namespace.create.identifier"}) {
   Manager manager(bench, check);
-  check.precondition(
-      manager.list(Cns::allocated_namespace_list).size() == bench.declared().identify().get(nvme::id_ctrl::nn),
-      "there are as many namespaces as may be");
+  check.precondition(manager.list(Cns::allocated_namespace_list).size() == bench.declared().identify().get(nvme::id_ctrl::nn),
+                     "there are as many namespaces as may be");
   check.precondition(manager.unallocated_bytes() >= Shape{}.ncap * kFirstBlockBytes, "there is room for a namespace");
   check.status(manager.create({}), sc::namespace_identifier_unavailable);
 }
 
-CONFORMANCE_CASE(creation_in_an_unknown_format_is_refused, "nvme.namespace.create.format", roles::controller,
-                 needs(manages_namespaces), needs(has_namespace), reaches{"namespace.create.format"}) {
+CONFORMANCE_CASE(creation_in_an_unknown_format_is_refused, "nvme.namespace.create.format", roles::controller, needs(manages_namespaces),
+                 needs(has_namespace), reaches{"namespace.create.format"}) {
   Manager manager(bench, check);
   const View<nvme::IdentifyNamespace> ns = bench.declared().identify_namespace();
   const auto count = static_cast<unsigned>(ns.get(nvme::id_ns::nlbaf).count() + ns.get(nvme::id_ns::nulbaf));
@@ -194,8 +188,8 @@ CONFORMANCE_CASE(creation_with_more_capacity_than_size_is_refused, "nvme.namespa
   if (reply.ok()) manager.remove(reply.dw0());
 }
 
-CONFORMANCE_CASE(creation_of_nothing_is_refused, "nvme.namespace.create.nothing", roles::controller,
-                 needs(manages_namespaces), needs(has_namespace), reaches{"namespace.create.size"}) {
+CONFORMANCE_CASE(creation_of_nothing_is_refused, "nvme.namespace.create.nothing", roles::controller, needs(manages_namespaces),
+                 needs(has_namespace), reaches{"namespace.create.size"}) {
   Manager manager(bench, check);
   Shape shape = modest(bench);
   shape.nsze = shape.ncap = 0;
@@ -212,24 +206,21 @@ CONFORMANCE_CASE(creation_in_an_unknown_ana_group_is_refused, "nvme.namespace.cr
   check.precondition(groups != 0xFFFFFFFF, "there is a group identifier above ANAGRPMAX");
   Shape shape = modest(bench);
   shape.anagrpid = groups + 1;
-  refuses_creation(manager, check, shape, one_of(sc::ana_group_identifier_invalid, sc::invalid_field),
-                   "ANAGRPID above ANAGRPMAX");
+  refuses_creation(manager, check, shape, one_of(sc::ana_group_identifier_invalid, sc::invalid_field), "ANAGRPID above ANAGRPMAX");
 }
 
-CONFORMANCE_CASE(thin_namespace_takes_its_capacity_and_no_more, "nvme.namespace.create.thin-full", roles::controller,
-                 with_management, needs(manages_namespaces), reaches{"io.capacity"}) {
+CONFORMANCE_CASE(thin_namespace_takes_its_capacity_and_no_more, "nvme.namespace.create.thin-full", roles::controller, with_management,
+                 needs(manages_namespaces), reaches{"io.capacity"}) {
   Manager manager(bench, check);
   const std::uint32_t nsid = manager.made_and_attached({.nsze = 4096, .ncap = 16});
   const Bytes data = pattern(0x33, 8, kFirstBlockBytes);
-  for (const std::uint64_t lba : {1000u, 2000u, 1000u})
-    check.success(manager.write(nsid, lba, data), "a block within NCAP");
+  for (const std::uint64_t lba : {1000u, 2000u, 1000u}) check.success(manager.write(nsid, lba, data), "a block within NCAP");
   check.status(manager.write(nsid, 3000, data), sc::capacity_exceeded, "the block behind NCAP");
   const Bytes page = manager.page(Cns::identify_namespace, nsid);
   check.equal("NUSE", View<nvme::IdentifyNamespace>{page}.get(nvme::id_ns::nuse), 16u);
 }
 
-CONFORMANCE_CASE(deleted_namespace_is_gone, "nvme.namespace.delete", roles::controller, with_management,
-                 needs(manages_namespaces)) {
+CONFORMANCE_CASE(deleted_namespace_is_gone, "nvme.namespace.delete", roles::controller, with_management, needs(manages_namespaces)) {
   Manager manager(bench, check);
   const std::uint32_t nsid = manager.made();
   if (!check.success(manager.remove(nsid), "Namespace Management, delete")) return;
@@ -237,8 +228,8 @@ CONFORMANCE_CASE(deleted_namespace_is_gone, "nvme.namespace.delete", roles::cont
   check.that(!manager.active(nsid), "the namespace is not active");
 }
 
-CONFORMANCE_CASE(attached_namespace_may_be_deleted, "nvme.namespace.delete.attached", roles::controller,
-                 with_management, needs(manages_namespaces)) {
+CONFORMANCE_CASE(attached_namespace_may_be_deleted, "nvme.namespace.delete.attached", roles::controller, with_management,
+                 needs(manages_namespaces)) {
   Manager manager(bench, check);
   Manager other(bench, check, {.hostnqn = std::string(kOtherHost)});
   const std::uint32_t nsid = manager.made();
@@ -248,8 +239,7 @@ CONFORMANCE_CASE(attached_namespace_may_be_deleted, "nvme.namespace.delete.attac
   check.that(!other.active(nsid), "the namespace is not active at another one");
 }
 
-CONFORMANCE_CASE(deleted_namespace_takes_no_io, "nvme.namespace.delete.io", roles::controller, with_management,
-                 needs(manages_namespaces)) {
+CONFORMANCE_CASE(deleted_namespace_takes_no_io, "nvme.namespace.delete.io", roles::controller, with_management, needs(manages_namespaces)) {
   Manager manager(bench, check);
   const std::uint32_t nsid = manager.made_and_attached();
   manager.prepare(nsid, 0x21);
@@ -259,8 +249,7 @@ CONFORMANCE_CASE(deleted_namespace_takes_no_io, "nvme.namespace.delete.io", role
   check.status(manager.write(nsid, 0, pattern(0x22, 8, kFirstBlockBytes)), legal, "Write");
 }
 
-CONFORMANCE_CASE(deletion_of_all_namespaces, "nvme.namespace.delete.all", roles::controller, with_management,
-                 needs(manages_namespaces)) {
+CONFORMANCE_CASE(deletion_of_all_namespaces, "nvme.namespace.delete.all", roles::controller, with_management, needs(manages_namespaces)) {
   Manager manager(bench, check);
   manager.made();
   if (!check.success(manager.remove(nvme::kAllNamespaces), "deletion of all")) return;
@@ -279,8 +268,8 @@ CONFORMANCE_CASE(deletion_of_what_is_not_there_is_refused, "nvme.namespace.delet
   if (limit < 0xFFFFFFF0) check.status(manager.remove(limit + 1), legal, "an NSID beyond NN");
 }
 
-CONFORMANCE_CASE(protected_namespace_is_not_deleted, "nvme.namespace.delete.write-protected", roles::controller,
-                 with_management, needs(manages_namespaces), reaches{"namespace.delete.write_protected"}) {
+CONFORMANCE_CASE(protected_namespace_is_not_deleted, "nvme.namespace.delete.write-protected", roles::controller, with_management,
+                 needs(manages_namespaces), reaches{"namespace.delete.write_protected"}) {
   Manager manager(bench, check);
   const std::uint32_t nsid = manager.made_and_attached();
   const Bytes data = manager.prepare(nsid, 0x19);
@@ -305,8 +294,7 @@ CONFORMANCE_CASE(deletion_is_announced_to_others, "nvme.namespace.delete.announc
 }
 
 CONFORMANCE_CASE(overflow_of_the_changed_list, "nvme.namespace.changed.overflow", roles::controller,
-                 arranged("a product of 1,100 namespaces",
-                          [](EmbeddedSetup& setup) { setup.subsystem.namespaces_max = 1100; })) {
+                 arranged("a product of 1,100 namespaces", [](EmbeddedSetup& setup) { setup.subsystem.namespaces_max = 1100; })) {
   RawAssociation& association = bench.associate();
   for (std::uint32_t i = 0; i < 1025; ++i) {
     const auto added = bench.subsystem().add_namespace({.blocks = 8});

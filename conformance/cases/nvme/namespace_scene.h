@@ -57,9 +57,7 @@ class Manager {
         .set(nvme::id_ns::anagrpid, shape.anagrpid);
     return data;
   }
-  host::RawReply create(const Shape& shape) {
-    return admin().send(host::create_namespace(), described(shape)).wait();
-  }
+  host::RawReply create(const Shape& shape) { return admin().send(host::create_namespace(), described(shape)).wait(); }
   /// A namespace that the case does not judge the creation of.
   std::uint32_t made(const Shape& shape = {}) {
     const auto reply = create(shape);
@@ -94,17 +92,13 @@ class Manager {
     check_.precondition_success(reply, "Identify");
     return reply.data;
   }
-  std::vector<std::uint32_t> list(nvme::Cns cns, std::uint32_t after = 0) {
-    return nvme::read_namespace_list(page(cns, after));
-  }
+  std::vector<std::uint32_t> list(nvme::Cns cns, std::uint32_t after = 0) { return nvme::read_namespace_list(page(cns, after)); }
   bool active(std::uint32_t nsid) { return holds(list(nvme::Cns::active_namespace_list, nsid - 1), nsid); }
   bool allocated(std::uint32_t nsid) { return holds(list(nvme::Cns::allocated_namespace_list, nsid - 1), nsid); }
   std::vector<std::uint16_t> controllers_of(std::uint32_t nsid) {
     return nvme::read_controller_list(page(nvme::Cns::namespace_controller_list, nsid));
   }
-  std::uint64_t unallocated_bytes() {
-    return load_le<std::uint64_t>(page(nvme::Cns::controller).data() + nvme::id_ctrl::unvmcap.offset);
-  }
+  std::uint64_t unallocated_bytes() { return load_le<std::uint64_t>(page(nvme::Cns::controller).data() + nvme::id_ctrl::unvmcap.offset); }
 
   host::RawQueue& io() {
     if (io_ == nullptr) io_ = &association.open_io();
@@ -147,12 +141,10 @@ inline std::uint32_t unallocated_nsid(Manager& manager, ControllerBench& bench, 
 
 inline void listen_for_namespaces(Manager& manager, Check& check) {
   const auto enabled = nvme::event_config_bits::namespace_attribute;
-  check.precondition_success(
-      manager.admin().send(host::set_features(nvme::FeatureId::async_event_configuration, enabled)).wait(),
-      "Set Features");
+  check.precondition_success(manager.admin().send(host::set_features(nvme::FeatureId::async_event_configuration, enabled)).wait(),
+                             "Set Features");
   // What was to be told before is told.
-  check.precondition_success(
-      manager.admin().send(host::get_log(nvme::LogPage::changed_namespaces, 4096), 4096).wait(), "Get Log Page");
+  check.precondition_success(manager.admin().send(host::get_log(nvme::LogPage::changed_namespaces, 4096), 4096).wait(), "Get Log Page");
 }
 
 /// The event of a changed namespace comes soon.
@@ -163,8 +155,7 @@ bool is_told(Manager& manager, Pending& request, std::uint32_t nsid, Check& chec
   check.equal("event", event->dw0() & 0xFFFFFF, 0x040002u);
   const auto log = manager.admin().send(host::get_log(nvme::LogPage::changed_namespaces, 4096), 4096).wait();
   if (!check.success(log, "Get Log Page")) return false;
-  return check.that(Manager::holds(nvme::read_namespace_list(log.data), nsid),
-                    "the changed namespace list has the NSID");
+  return check.that(Manager::holds(nvme::read_namespace_list(log.data), nsid), "the changed namespace list has the NSID");
 }
 
 }  // namespace fb::conformance

@@ -47,23 +47,23 @@ bool legal_after_deallocation(ByteView block, ByteView old, unsigned dlfeat) {
 
 }  // namespace
 
-CONFORMANCE_CASE(compare_of_equal_data_succeeds, "nvme.compare.equal", roles::controller,
-                 needs(has_namespace), needs(claims_oncs<oncs::compare>)) {
+CONFORMANCE_CASE(compare_of_equal_data_succeeds, "nvme.compare.equal", roles::controller, needs(has_namespace),
+                 needs(claims_oncs<oncs::compare>)) {
   IoScene scene(bench);
   const Bytes data = scene.prepare(check, kLba, 0x21, scene.count(2));
   check.success(scene.compare(kLba, data));
 }
 
-CONFORMANCE_CASE(compare_of_unequal_data_fails, "nvme.compare.mismatch", roles::controller,
-                 needs(has_namespace), needs(claims_oncs<oncs::compare>)) {
+CONFORMANCE_CASE(compare_of_unequal_data_fails, "nvme.compare.mismatch", roles::controller, needs(has_namespace),
+                 needs(claims_oncs<oncs::compare>)) {
   IoScene scene(bench);
   Bytes data = scene.prepare(check, kLba, 0x22, scene.count(2));
   scene.last_byte(data) ^= 1;
   check.status(scene.compare(kLba, data), sc::compare_failure);
 }
 
-CONFORMANCE_CASE(compare_finds_a_difference_far_behind, "nvme.compare.mismatch-far", roles::controller,
-                 needs(has_namespace), needs(claims_oncs<oncs::compare>)) {
+CONFORMANCE_CASE(compare_finds_a_difference_far_behind, "nvme.compare.mismatch-far", roles::controller, needs(has_namespace),
+                 needs(claims_oncs<oncs::compare>)) {
   constexpr std::uint64_t kLong = 128 * 1024;
   IoScene scene(bench);
   const std::uint64_t limit = bench.declared().transfer_max();
@@ -74,8 +74,8 @@ CONFORMANCE_CASE(compare_finds_a_difference_far_behind, "nvme.compare.mismatch-f
   check.status(scene.compare(0, data), sc::compare_failure, "Compare with another last byte");
 }
 
-CONFORMANCE_CASE(blocks_read_as_zero_after_write_zeroes, "nvme.write-zeroes.reads-zero",
-                 roles::controller, needs(has_namespace), needs(claims_oncs<oncs::write_zeroes>)) {
+CONFORMANCE_CASE(blocks_read_as_zero_after_write_zeroes, "nvme.write-zeroes.reads-zero", roles::controller, needs(has_namespace),
+                 needs(claims_oncs<oncs::write_zeroes>)) {
   IoScene scene(bench);
   const std::uint32_t count = scene.count(4);
   const Bytes before = scene.prepare(check, kLba, 0x23, count);
@@ -89,8 +89,8 @@ CONFORMANCE_CASE(blocks_read_as_zero_after_write_zeroes, "nvme.write-zeroes.read
   for (const std::size_t i : {0u, count - 1}) check.bytes("a neighbour", scene.block(after.data, i), scene.block(before, i));
 }
 
-CONFORMANCE_CASE(deallocated_blocks_read_as_announced, "nvme.deallocate.reads", roles::controller,
-                 needs(has_namespace), needs(claims_oncs<oncs::dataset_management>)) {
+CONFORMANCE_CASE(deallocated_blocks_read_as_announced, "nvme.deallocate.reads", roles::controller, needs(has_namespace),
+                 needs(claims_oncs<oncs::dataset_management>)) {
   IoScene scene(bench);
   const Bytes before = scene.prepare(check, kLba, 0x24, 4);
   const auto range = host::dsm_range(scene.at(kLba + 1), 2);
@@ -101,17 +101,16 @@ CONFORMANCE_CASE(deallocated_blocks_read_as_announced, "nvme.deallocate.reads", 
     if (i == 0 || i == 3) {
       check.require_success(after, "Read of a neighbour");
       check.bytes("a neighbour of the range", after.data, scene.block(before, i));
-    } else if (check.status(after, one_of(sc::success, sc::deallocated_or_unwritten)) &&
-               after.ok()) {
-      check.that(legal_after_deallocation(ByteView{after.data}.first(scene.data_bytes),
-                                          scene.block(before, i).first(scene.data_bytes), dlfeat),
-                 "a deallocated block reads as DLFEAT says, or as before", words(after.data));
+    } else if (check.status(after, one_of(sc::success, sc::deallocated_or_unwritten)) && after.ok()) {
+      check.that(
+          legal_after_deallocation(ByteView{after.data}.first(scene.data_bytes), scene.block(before, i).first(scene.data_bytes), dlfeat),
+          "a deallocated block reads as DLFEAT says, or as before", words(after.data));
     }
   }
 }
 
-CONFORMANCE_CASE(deallocation_beyond_the_end, "nvme.deallocate.out-of-range", roles::controller,
-                 needs(has_namespace), needs(claims_oncs<oncs::dataset_management>)) {
+CONFORMANCE_CASE(deallocation_beyond_the_end, "nvme.deallocate.out-of-range", roles::controller, needs(has_namespace),
+                 needs(claims_oncs<oncs::dataset_management>)) {
   IoScene scene(bench);
   const Bytes last = scene.prepare(check, 0, 0x25, 1);
   const auto range = host::dsm_range(scene.at(scene.blocks), 8);
@@ -122,8 +121,7 @@ CONFORMANCE_CASE(deallocation_beyond_the_end, "nvme.deallocate.out-of-range", ro
   check.bytes("the first block", first.data, last);
 }
 
-CONFORMANCE_CASE(uncorrectable_blocks_cannot_be_read, "nvme.write-uncorrectable.unreadable",
-                 roles::controller, needs(has_namespace),
+CONFORMANCE_CASE(uncorrectable_blocks_cannot_be_read, "nvme.write-uncorrectable.unreadable", roles::controller, needs(has_namespace),
                  needs(claims_oncs<oncs::write_uncorrectable>)) {
   IoScene scene(bench);
   const std::uint32_t count = scene.count(2);
@@ -137,15 +135,14 @@ CONFORMANCE_CASE(uncorrectable_blocks_cannot_be_read, "nvme.write-uncorrectable.
   check.bytes("what was written", after.data, data);
 }
 
-CONFORMANCE_CASE(verify_beyond_the_end_is_refused, "nvme.verify.out-of-range", roles::controller,
-                 needs(has_namespace), needs(claims_oncs<oncs::verify>), reaches{"io.lba.range"}) {
+CONFORMANCE_CASE(verify_beyond_the_end_is_refused, "nvme.verify.out-of-range", roles::controller, needs(has_namespace),
+                 needs(claims_oncs<oncs::verify>), reaches{"io.lba.range"}) {
   IoScene scene(bench);
-  check.status(scene.io.send(host::verify(scene.nsid, scene.at(scene.blocks - 1), 2)).wait(),
-               sc::lba_out_of_range);
+  check.status(scene.io.send(host::verify(scene.nsid, scene.at(scene.blocks - 1), 2)).wait(), sc::lba_out_of_range);
 }
 
-CONFORMANCE_CASE(fused_write_of_equal_data_is_executed, "nvme.fused.equal", roles::controller,
-                 needs(has_namespace), needs(fuses_compare_and_write)) {
+CONFORMANCE_CASE(fused_write_of_equal_data_is_executed, "nvme.fused.equal", roles::controller, needs(has_namespace),
+                 needs(fuses_compare_and_write)) {
   IoScene scene(bench);
   const Bytes before = scene.prepare(check, kLba, 0x31, 1);
   const Bytes news = pattern(0x32, 1, scene.block_bytes);
@@ -157,12 +154,11 @@ CONFORMANCE_CASE(fused_write_of_equal_data_is_executed, "nvme.fused.equal", role
   check.bytes("the new data", after.data, news);
 }
 
-CONFORMANCE_CASE(fused_write_of_unequal_data_is_not_executed, "nvme.fused.mismatch",
-                 roles::controller, needs(has_namespace), needs(fuses_compare_and_write)) {
+CONFORMANCE_CASE(fused_write_of_unequal_data_is_not_executed, "nvme.fused.mismatch", roles::controller, needs(has_namespace),
+                 needs(fuses_compare_and_write)) {
   IoScene scene(bench);
   const Bytes before = scene.prepare(check, kLba, 0x33, 1);
-  const FusedReplies replies = compare_and_write(scene, pattern(0x34, 1, scene.block_bytes),
-                                                 pattern(0x35, 1, scene.block_bytes));
+  const FusedReplies replies = compare_and_write(scene, pattern(0x34, 1, scene.block_bytes), pattern(0x35, 1, scene.block_bytes));
   check.status(replies.compare, sc::compare_failure, "Compare");
   check.status(replies.write, sc::aborted_failed_fused, "Write");
   const auto after = scene.read(kLba, 1);
@@ -170,8 +166,8 @@ CONFORMANCE_CASE(fused_write_of_unequal_data_is_not_executed, "nvme.fused.mismat
   check.bytes("the old data", after.data, before);
 }
 
-CONFORMANCE_CASE(lone_first_half_is_aborted, "nvme.fused.lone-first", roles::controller,
-                 needs(has_namespace), needs(fuses_compare_and_write), reaches{"fused.missing"}) {
+CONFORMANCE_CASE(lone_first_half_is_aborted, "nvme.fused.lone-first", roles::controller, needs(has_namespace),
+                 needs(fuses_compare_and_write), reaches{"fused.missing"}) {
   IoScene scene(bench);
   const Bytes data = scene.prepare(check, kLba, 0x36, 1);
   auto first = scene.io.send(fused(host::compare(scene.nsid, scene.at(kLba), 1), nvme::Fuse::first), data);
@@ -181,14 +177,13 @@ CONFORMANCE_CASE(lone_first_half_is_aborted, "nvme.fused.lone-first", roles::con
   check.status(*reply, sc::aborted_missing_fused);
 }
 
-CONFORMANCE_CASE(lone_second_half_is_aborted, "nvme.fused.lone-second", roles::controller,
-                 needs(has_namespace), needs(fuses_compare_and_write), reaches{"fused.missing"}) {
+CONFORMANCE_CASE(lone_second_half_is_aborted, "nvme.fused.lone-second", roles::controller, needs(has_namespace),
+                 needs(fuses_compare_and_write), reaches{"fused.missing"}) {
   IoScene scene(bench);
   const Bytes before = scene.prepare(check, kLba, 0x37, 1);
   const Bytes news = pattern(0x38, 1, scene.block_bytes);
-  check.status(
-      scene.io.send(fused(host::write(scene.nsid, scene.at(kLba), 1), nvme::Fuse::second), news).wait(),
-      sc::aborted_missing_fused);
+  check.status(scene.io.send(fused(host::write(scene.nsid, scene.at(kLba), 1), nvme::Fuse::second), news).wait(),
+               sc::aborted_missing_fused);
   const auto after = scene.read(kLba, 1);
   check.require_success(after, "Read");
   check.bytes("the old data", after.data, before);

@@ -44,8 +44,7 @@ const arranged with_log{"what a real product would lose data, firmware or time b
 
 }  // namespace
 
-CONFORMANCE_CASE(resets_are_recorded, "nvme.persistent.reset", roles::controller, needs(kClaimsPersistentLog),
-                 having_everything) {
+CONFORMANCE_CASE(resets_are_recorded, "nvme.persistent.reset", roles::controller, needs(kClaimsPersistentLog), having_everything) {
   PersistentScene scene(bench, check);
   const auto events = recorded(scene, Type::power_on_or_reset, [&] {
     scene.manager.association.disable();
@@ -62,8 +61,8 @@ CONFORMANCE_CASE(resets_are_recorded, "nvme.persistent.reset", roles::controller
   check.that(event != nullptr, "the reset of the controller is recorded", seen_instead(events));
 }
 
-CONFORMANCE_CASE(firmware_commits_are_recorded, "nvme.persistent.firmware", roles::controller,
-                 needs(kClaimsPersistentLog), needs(commits_firmware), having_everything) {
+CONFORMANCE_CASE(firmware_commits_are_recorded, "nvme.persistent.firmware", roles::controller, needs(kClaimsPersistentLog),
+                 needs(commits_firmware), having_everything) {
   PersistentScene scene(bench, check);
   // The firmware that runs is told to go on running.
   const auto log = scene.admin().send(host::get_log(nvme::LogPage::firmware_slot, 512), 512).wait();
@@ -73,12 +72,11 @@ CONFORMANCE_CASE(firmware_commits_are_recorded, "nvme.persistent.firmware", role
   const auto events = recorded(scene, Type::firmware_commit, [&] {
     check.precondition_success(scene.admin().send(host::firmware_commit(slot, action)).wait(), "Firmware Commit");
   });
-  const auto* const event =
-      find_event(events, Type::firmware_commit, nvme::FirmwareEvent::size, [&](const KeptEvent& one) {
-        const auto data = one.as<nvme::FirmwareEvent>();
-        return data.get(nvme::firmware_event::slot) == slot && data.get(nvme::firmware_event::sc) == 0 &&
-               data.get(nvme::firmware_event::action) == static_cast<unsigned>(action);
-      });
+  const auto* const event = find_event(events, Type::firmware_commit, nvme::FirmwareEvent::size, [&](const KeptEvent& one) {
+    const auto data = one.as<nvme::FirmwareEvent>();
+    return data.get(nvme::firmware_event::slot) == slot && data.get(nvme::firmware_event::sc) == 0 &&
+           data.get(nvme::firmware_event::action) == static_cast<unsigned>(action);
+  });
   check.that(event != nullptr, "Firmware Commit is recorded with its slot, action and status", seen_instead(events));
 }
 
@@ -97,16 +95,15 @@ std::vector<KeptEvent> set_time(PersistentScene& scene, Check& check) {
 
 }  // namespace
 
-CONFORMANCE_CASE(timestamp_changes_are_recorded, "nvme.persistent.timestamp", roles::controller,
-                 needs(kClaimsPersistentLog), needs(claims_oncs<nvme::oncs_bits::timestamp>), having_everything) {
+CONFORMANCE_CASE(timestamp_changes_are_recorded, "nvme.persistent.timestamp", roles::controller, needs(kClaimsPersistentLog),
+                 needs(claims_oncs<nvme::oncs_bits::timestamp>), having_everything) {
   PersistentScene scene(bench, check);
   const auto events = set_time(scene, check);
   // The second change comes from what the first one set.
-  const auto* const event =
-      find_event(events, Type::timestamp_change, nvme::TimestampEvent::size, [&](const KeptEvent& one) {
-        const auto before = load_le<std::uint32_t>(one.data.data());
-        return before >= 1'000'000 && before < 1'060'000;
-      });
+  const auto* const event = find_event(events, Type::timestamp_change, nvme::TimestampEvent::size, [&](const KeptEvent& one) {
+    const auto before = load_le<std::uint32_t>(one.data.data());
+    return before >= 1'000'000 && before < 1'060'000;
+  });
   check.that(event != nullptr, "the change is recorded with the timestamp before it", seen_instead(events));
 }
 
@@ -120,42 +117,38 @@ CONFORMANCE_CASE(timestamp_changes_are_no_set_feature_events, "nvme.persistent.t
   check.that(event == nullptr, "there is no event 0Bh of the timestamp", "there is one");
 }
 
-CONFORMANCE_CASE(namespace_creations_are_recorded, "nvme.persistent.namespace.create", roles::controller,
-                 needs(kClaimsPersistentLog), needs(manages_namespaces), having_everything) {
+CONFORMANCE_CASE(namespace_creations_are_recorded, "nvme.persistent.namespace.create", roles::controller, needs(kClaimsPersistentLog),
+                 needs(manages_namespaces), having_everything) {
   PersistentScene scene(bench, check);
   std::uint32_t nsid = 0;
   const auto events = recorded(scene, Type::change_namespace, [&] { nsid = scene.manager.made({.nsze = 4096, .ncap = 4096}); });
-  const auto* const event =
-      find_event(events, Type::change_namespace, nvme::NamespaceEvent::size, [&](const KeptEvent& one) {
-        const auto data = one.as<nvme::NamespaceEvent>();
-        return data.get(nvme::namespace_event::nsid) == nsid && data.get(nvme::namespace_event::nsze) == 4096u &&
-               (data.get(nvme::namespace_event::cdw10) & 15) == 0;
-      });
+  const auto* const event = find_event(events, Type::change_namespace, nvme::NamespaceEvent::size, [&](const KeptEvent& one) {
+    const auto data = one.as<nvme::NamespaceEvent>();
+    return data.get(nvme::namespace_event::nsid) == nsid && data.get(nvme::namespace_event::nsze) == 4096u &&
+           (data.get(nvme::namespace_event::cdw10) & 15) == 0;
+  });
   check.that(event != nullptr, "the creation is recorded with NSID and NSZE", seen_instead(events));
   check.precondition_success(scene.manager.remove(nsid), "Namespace Management, delete");
 }
 
-CONFORMANCE_CASE(namespace_deletions_are_recorded, "nvme.persistent.namespace.delete", roles::controller,
-                 needs(kClaimsPersistentLog), needs(manages_namespaces), having_everything) {
+CONFORMANCE_CASE(namespace_deletions_are_recorded, "nvme.persistent.namespace.delete", roles::controller, needs(kClaimsPersistentLog),
+                 needs(manages_namespaces), having_everything) {
   PersistentScene scene(bench, check);
   const std::uint32_t nsid = scene.manager.made();
-  const auto events = recorded(scene, Type::change_namespace, [&] {
-    check.precondition_success(scene.manager.remove(nsid), "Namespace Management, delete");
+  const auto events = recorded(scene, Type::change_namespace,
+                               [&] { check.precondition_success(scene.manager.remove(nsid), "Namespace Management, delete"); });
+  const auto* const event = find_event(events, Type::change_namespace, nvme::NamespaceEvent::size, [&](const KeptEvent& one) {
+    const auto data = one.as<nvme::NamespaceEvent>();
+    return data.get(nvme::namespace_event::nsid) == nsid && (data.get(nvme::namespace_event::cdw10) & 15) == 1;
   });
-  const auto* const event =
-      find_event(events, Type::change_namespace, nvme::NamespaceEvent::size, [&](const KeptEvent& one) {
-        const auto data = one.as<nvme::NamespaceEvent>();
-        return data.get(nvme::namespace_event::nsid) == nsid && (data.get(nvme::namespace_event::cdw10) & 15) == 1;
-      });
   check.that(event != nullptr, "the deletion is recorded with its NSID", seen_instead(events));
 }
 
 namespace {
 
 std::vector<KeptEvent> format_recorded(PersistentScene& scene, ControllerBench& bench, Check& check, Type type) {
-  return recorded(scene, type, [&] {
-    check.precondition_success(scene.admin().send(format_unchanged(bench.declared())).wait(), "Format NVM");
-  });
+  return recorded(scene, type,
+                  [&] { check.precondition_success(scene.admin().send(format_unchanged(bench.declared())).wait(), "Format NVM"); });
 }
 
 }  // namespace
@@ -163,21 +156,19 @@ std::vector<KeptEvent> format_recorded(PersistentScene& scene, ControllerBench& 
 CONFORMANCE_CASE(format_starts_are_recorded, "nvme.persistent.format.start", roles::controller, needs(formats), with_log) {
   PersistentScene scene(bench, check);
   const auto events = format_recorded(scene, bench, check, Type::format_start);
-  const auto* const event =
-      find_event(events, Type::format_start, nvme::FormatStartEvent::size, [&](const KeptEvent& one) {
-        return one.as<nvme::FormatStartEvent>().get(nvme::format_start_event::nsid) == bench.nsid();
-      });
+  const auto* const event = find_event(events, Type::format_start, nvme::FormatStartEvent::size, [&](const KeptEvent& one) {
+    return one.as<nvme::FormatStartEvent>().get(nvme::format_start_event::nsid) == bench.nsid();
+  });
   check.that(event != nullptr, "the start of the format is recorded", seen_instead(events));
 }
 
 CONFORMANCE_CASE(format_ends_are_recorded, "nvme.persistent.format.end", roles::controller, needs(formats), with_log) {
   PersistentScene scene(bench, check);
   const auto events = format_recorded(scene, bench, check, Type::format_completion);
-  const auto* const event =
-      find_event(events, Type::format_completion, nvme::FormatEndEvent::size, [&](const KeptEvent& one) {
-        const auto data = one.as<nvme::FormatEndEvent>();
-        return data.get(nvme::format_end_event::nsid) == bench.nsid() && data.get(nvme::format_end_event::status).ok();
-      });
+  const auto* const event = find_event(events, Type::format_completion, nvme::FormatEndEvent::size, [&](const KeptEvent& one) {
+    const auto data = one.as<nvme::FormatEndEvent>();
+    return data.get(nvme::format_end_event::nsid) == bench.nsid() && data.get(nvme::format_end_event::status).ok();
+  });
   check.that(event != nullptr, "the end of the format is recorded", seen_instead(events));
 }
 
@@ -195,56 +186,50 @@ std::vector<KeptEvent> sanitize_recorded(PersistentScene& scene, ControllerBench
 CONFORMANCE_CASE(sanitize_starts_are_recorded, "nvme.persistent.sanitize.start", roles::controller, with_log) {
   PersistentScene scene(bench, check);
   const auto events = sanitize_recorded(scene, bench, check, Type::sanitize_start);
-  const auto* const event =
-      find_event(events, Type::sanitize_start, nvme::SanitizeStartEvent::size, [&](const KeptEvent& one) {
-        const auto data = one.as<nvme::SanitizeStartEvent>();
-        return (data.get(nvme::sanitize_start_event::cdw10) & 7) ==
-                   static_cast<unsigned>(nvme::SanitizeAction::block_erase) &&
-               data.get(nvme::sanitize_start_event::sanicap) == bench.declared().identify().get(nvme::id_ctrl::sanicap);
-      });
+  const auto* const event = find_event(events, Type::sanitize_start, nvme::SanitizeStartEvent::size, [&](const KeptEvent& one) {
+    const auto data = one.as<nvme::SanitizeStartEvent>();
+    return (data.get(nvme::sanitize_start_event::cdw10) & 7) == static_cast<unsigned>(nvme::SanitizeAction::block_erase) &&
+           data.get(nvme::sanitize_start_event::sanicap) == bench.declared().identify().get(nvme::id_ctrl::sanicap);
+  });
   check.that(event != nullptr, "the start of the operation is recorded", seen_instead(events));
 }
 
 CONFORMANCE_CASE(sanitize_ends_are_recorded, "nvme.persistent.sanitize.end", roles::controller, with_log) {
   PersistentScene scene(bench, check);
   const auto events = sanitize_recorded(scene, bench, check, Type::sanitize_completion);
-  const auto* const event =
-      find_event(events, Type::sanitize_completion, nvme::SanitizeEndEvent::size, [&](const KeptEvent& one) {
-        const unsigned state = one.as<nvme::SanitizeEndEvent>().get(nvme::sanitize_end_event::sstat) & 7u;
-        return state == 1 || state == 4;
-      });
+  const auto* const event = find_event(events, Type::sanitize_completion, nvme::SanitizeEndEvent::size, [&](const KeptEvent& one) {
+    const unsigned state = one.as<nvme::SanitizeEndEvent>().get(nvme::sanitize_end_event::sstat) & 7u;
+    return state == 1 || state == 4;
+  });
   check.that(event != nullptr, "the end of the operation is recorded", seen_instead(events));
 }
 
-CONFORMANCE_CASE(telemetry_captures_are_recorded, "nvme.persistent.telemetry", roles::controller,
-                 needs(kClaimsPersistentLog), needs(claims_lpa<nvme::lpa_bits::telemetry>), having_everything) {
+CONFORMANCE_CASE(telemetry_captures_are_recorded, "nvme.persistent.telemetry", roles::controller, needs(kClaimsPersistentLog),
+                 needs(claims_lpa<nvme::lpa_bits::telemetry>), having_everything) {
   PersistentScene scene(bench, check);
   const auto events = recorded(scene, Type::telemetry_created, [&] {
     auto command = host::get_log(nvme::LogPage::telemetry_host, nvme::kTelemetryBlock);
     command.set(nvme::get_log_sqe::lsp, nvme::kCreateTelemetry);
     check.precondition_success(scene.admin().send(command, nvme::kTelemetryBlock).wait(), "Get Log Page, telemetry");
   });
-  const auto* const event = find_event(events, Type::telemetry_created, nvme::TelemetryHeader::size,
-                                       [](const KeptEvent& one) { return one.data[0] == 7; });
+  const auto* const event =
+      find_event(events, Type::telemetry_created, nvme::TelemetryHeader::size, [](const KeptEvent& one) { return one.data[0] == 7; });
   check.that(event != nullptr, "the capture is recorded with its header", seen_instead(events));
 }
 
 CONFORMANCE_CASE(thermal_excursions_are_recorded, "nvme.persistent.thermal", roles::controller, with_log) {
   PersistentScene scene(bench, check);
   const unsigned warning = bench.declared().identify().get(nvme::id_ctrl::wctemp);
-  const auto events = recorded(scene, Type::thermal_excursion, [&] {
-    bench.subsystem().set_temperature(static_cast<std::uint16_t>(warning + 3));
+  const auto events =
+      recorded(scene, Type::thermal_excursion, [&] { bench.subsystem().set_temperature(static_cast<std::uint16_t>(warning + 3)); });
+  const auto* const event = find_event(events, Type::thermal_excursion, nvme::ThermalEvent::size, [](const KeptEvent& one) {
+    const auto data = one.as<nvme::ThermalEvent>();
+    return data.get(nvme::thermal_event::over) == 3 && data.get(nvme::thermal_event::threshold) == 1;
   });
-  const auto* const event =
-      find_event(events, Type::thermal_excursion, nvme::ThermalEvent::size, [](const KeptEvent& one) {
-        const auto data = one.as<nvme::ThermalEvent>();
-        return data.get(nvme::thermal_event::over) == 3 && data.get(nvme::thermal_event::threshold) == 1;
-      });
   check.that(event != nullptr, "the excursion is recorded", seen_instead(events));
 }
 
-CONFORMANCE_CASE(health_is_recorded_every_day, "nvme.persistent.snapshot", roles::controller, with_log,
-                 lasts{Duration::s(50 * 3600)}) {
+CONFORMANCE_CASE(health_is_recorded_every_day, "nvme.persistent.snapshot", roles::controller, with_log, lasts{Duration::s(50 * 3600)}) {
   PersistentScene scene(bench, check);
   std::size_t found = 0;
   const auto events = recorded(scene, Type::smart_snapshot, [&] { bench.world().run_for(Duration::s(50 * 3600)); });
@@ -254,8 +239,8 @@ CONFORMANCE_CASE(health_is_recorded_every_day, "nvme.persistent.snapshot", roles
   check.that(found >= 2, "two snapshots of the health log in fifty hours", seen_instead(events));
 }
 
-CONFORMANCE_CASE(feature_changes_are_recorded, "nvme.persistent.feature", roles::controller,
-                 needs(kClaimsPersistentLog), having_everything) {
+CONFORMANCE_CASE(feature_changes_are_recorded, "nvme.persistent.feature", roles::controller, needs(kClaimsPersistentLog),
+                 having_everything) {
   PersistentScene scene(bench, check);
   constexpr auto kFeature = nvme::FeatureId::temperature_threshold;
   const auto before = scene.admin().send(host::get_features(kFeature)).wait();

@@ -32,8 +32,8 @@ void make_an_event(PersistentScene& scene) {
 
 }  // namespace
 
-CONFORMANCE_CASE(persistent_log_is_there_where_claimed, "nvme.persistent.claim", roles::controller,
-                 needs(kClaimsPersistentLog), having_persistent_log) {
+CONFORMANCE_CASE(persistent_log_is_there_where_claimed, "nvme.persistent.claim", roles::controller, needs(kClaimsPersistentLog),
+                 having_persistent_log) {
   PersistentScene scene(bench, check);
   const Bytes identity = scene.manager.page(nvme::Cns::controller);
   check.that(View<nvme::IdentifyController>{identity}.get(nvme::id_ctrl::pels) != 0, "PELS is not 0", "it is 0");
@@ -41,8 +41,8 @@ CONFORMANCE_CASE(persistent_log_is_there_where_claimed, "nvme.persistent.claim",
   check.success(scene.read(Action::establish_and_read), "Get Log Page that establishes a context");
 }
 
-CONFORMANCE_CASE(persistent_log_names_the_subsystem, "nvme.persistent.header", roles::controller,
-                 needs(kClaimsPersistentLog), having_persistent_log) {
+CONFORMANCE_CASE(persistent_log_names_the_subsystem, "nvme.persistent.header", roles::controller, needs(kClaimsPersistentLog),
+                 having_persistent_log) {
   PersistentScene scene(bench, check);
   const auto header = scene.establish();
   check.equal("log page identifier", unsigned{header.get(pl::lid)}, 0x0Du);
@@ -51,8 +51,8 @@ CONFORMANCE_CASE(persistent_log_names_the_subsystem, "nvme.persistent.header", r
   check.equal("subsystem", header_text(header, pl::subnqn), identity_text(bench, nvme::id_ctrl::subnqn));
 }
 
-CONFORMANCE_CASE(persistent_log_is_as_long_as_it_says, "nvme.persistent.length", roles::controller,
-                 needs(kClaimsPersistentLog), having_persistent_log) {
+CONFORMANCE_CASE(persistent_log_is_as_long_as_it_says, "nvme.persistent.length", roles::controller, needs(kClaimsPersistentLog),
+                 having_persistent_log) {
   PersistentScene scene(bench, check);
   make_an_event(scene);
   make_an_event(scene);
@@ -73,8 +73,8 @@ CONFORMANCE_CASE(persistent_log_is_as_long_as_it_says, "nvme.persistent.length",
   check.equal("bytes of header and events", std::uint64_t{bytes}, header.get(pl::tll));
 }
 
-CONFORMANCE_CASE(persistent_events_are_of_supported_types, "nvme.persistent.supported", roles::controller,
-                 needs(kClaimsPersistentLog), having_persistent_log) {
+CONFORMANCE_CASE(persistent_events_are_of_supported_types, "nvme.persistent.supported", roles::controller, needs(kClaimsPersistentLog),
+                 having_persistent_log) {
   PersistentScene scene(bench, check);
   make_an_event(scene);
   const auto header = scene.establish();
@@ -90,14 +90,14 @@ CONFORMANCE_CASE(persistent_events_are_of_supported_types, "nvme.persistent.supp
   }
 }
 
-CONFORMANCE_CASE(persistent_log_needs_a_context, "nvme.persistent.context.none", roles::controller,
-                 needs(kClaimsPersistentLog), having_persistent_log, reaches{"log.persistent.context"}) {
+CONFORMANCE_CASE(persistent_log_needs_a_context, "nvme.persistent.context.none", roles::controller, needs(kClaimsPersistentLog),
+                 having_persistent_log, reaches{"log.persistent.context"}) {
   PersistentScene scene(bench, check);
   check.status(scene.read(Action::read), sc::command_sequence_error);
 }
 
-CONFORMANCE_CASE(persistent_context_is_established_once, "nvme.persistent.context.again", roles::controller,
-                 needs(kClaimsPersistentLog), having_persistent_log, reaches{"log.persistent.established"}) {
+CONFORMANCE_CASE(persistent_context_is_established_once, "nvme.persistent.context.again", roles::controller, needs(kClaimsPersistentLog),
+                 having_persistent_log, reaches{"log.persistent.established"}) {
   PersistentScene scene(bench, check);
   (void)scene.establish();
   check.status(scene.read(Action::establish_and_read), sc::command_sequence_error);
@@ -113,8 +113,8 @@ CONFORMANCE_CASE(persistent_context_ends_with_its_release, "nvme.persistent.cont
   check.status(scene.read(Action::read), sc::command_sequence_error);
 }
 
-CONFORMANCE_CASE(persistent_context_does_not_change, "nvme.persistent.context.stable", roles::controller,
-                 needs(kClaimsPersistentLog), needs(claims_oncs<nvme::oncs_bits::timestamp>), having_persistent_log) {
+CONFORMANCE_CASE(persistent_context_does_not_change, "nvme.persistent.context.stable", roles::controller, needs(kClaimsPersistentLog),
+                 needs(claims_oncs<nvme::oncs_bits::timestamp>), having_persistent_log) {
   PersistentScene scene(bench, check);
   const auto header = scene.establish();
   const Bytes before = scene.whole(header);
@@ -147,8 +147,8 @@ CONFORMANCE_CASE(persistent_events_survive_resets, "nvme.persistent.kept", roles
   check.that(lost.empty(), "the earlier events are there still", std::to_string(lost.size()) + " are gone");
 }
 
-CONFORMANCE_CASE(persistent_generation_follows_changes, "nvme.persistent.generation", roles::controller,
-                 needs(kClaimsPersistentLog), needs(is_version_2), having_persistent_log) {
+CONFORMANCE_CASE(persistent_generation_follows_changes, "nvme.persistent.generation", roles::controller, needs(kClaimsPersistentLog),
+                 needs(is_version_2), having_persistent_log) {
   PersistentScene scene(bench, check);
   const unsigned before = scene.establish().get(pl::gnum);
   check.precondition_success(scene.release(), "Get Log Page that releases the context");

@@ -52,8 +52,7 @@ class PersistentScene {
   Bytes whole(const Record<nvme::PersistentLogHeader>& header) {
     constexpr std::uint64_t kPiece = 4096, kMost = 16 << 20;
     const std::uint64_t length = header.get(nvme::persistent_log::tll);
-    check_.require(length >= nvme::PersistentLogHeader::size && length <= kMost, "TLL is the length of a log",
-                   std::to_string(length));
+    check_.require(length >= nvme::PersistentLogHeader::size && length <= kMost, "TLL is the length of a log", std::to_string(length));
     Bytes log;
     while (log.size() < length) {
       const std::uint64_t rest = (length - log.size() + 3) / 4 * 4;
@@ -109,8 +108,7 @@ inline std::vector<KeptEvent> new_events(std::vector<KeptEvent> before, const st
 
 /// The first new event of that type which `holds` is content with.
 template <class Holds>
-const KeptEvent* find_event(const std::vector<KeptEvent>& events, nvme::PersistentEventType type, std::size_t least,
-                            Holds&& holds) {
+const KeptEvent* find_event(const std::vector<KeptEvent>& events, nvme::PersistentEventType type, std::size_t least, Holds&& holds) {
   for (const KeptEvent& event : events) {
     if (event.type == type && event.data.size() >= least && holds(event)) return &event;
   }

@@ -19,9 +19,7 @@ constexpr std::uint32_t kAtomic = 8;
 constexpr std::uint32_t kAtomicMost = kAtomic;
 constexpr std::uint8_t kOld = 0x11, kNew = 0x83;
 
-void with_cache(EmbeddedSetup& setup) {
-  setup.subsystem.volatile_write_cache = setup.subsystem.power_loss_forgets = true;
-}
+void with_cache(EmbeddedSetup& setup) { setup.subsystem.volatile_write_cache = setup.subsystem.power_loss_forgets = true; }
 
 /// The emulated product has a cache that forgets; real ones are taken as they are.
 struct cached {
@@ -67,9 +65,7 @@ class PowerScene {
   RawAssociation& association() { return host_->association; }
   std::uint32_t blocks() const { return blocks_; }
   std::uint64_t lba(unsigned i) const { return kLba + std::uint64_t{i} * kAtomicMost; }
-  Bytes data(unsigned i, std::uint8_t mark) const {
-    return pattern(static_cast<std::uint8_t>(mark + i), blocks_, host_->block_bytes);
-  }
+  Bytes data(unsigned i, std::uint8_t mark) const { return pattern(static_cast<std::uint8_t>(mark + i), blocks_, host_->block_bytes); }
   std::size_t bytes() const { return std::size_t{blocks_} * host_->block_bytes; }
 
   void write(std::uint8_t mark, bool fua = false) {
@@ -90,9 +86,7 @@ class PowerScene {
     command.set(nvme::rw_sqe::fua, true);
     const bool compares = command.get(nvme::sqe::opcode) == static_cast<std::uint8_t>(nvme::IoOpcode::compare);
     const bool reads = command.get(nvme::sqe::opcode) == static_cast<std::uint8_t>(nvme::IoOpcode::read);
-    auto sent = compares ? host_->io.send(command, data(i, kNew))
-                : reads  ? host_->io.send(command, bytes())
-                         : host_->io.send(command);
+    auto sent = compares ? host_->io.send(command, data(i, kNew)) : reads ? host_->io.send(command, bytes()) : host_->io.send(command);
     check_.precondition_success(sent.wait(), what);
   }
 
@@ -103,9 +97,7 @@ class PowerScene {
   /// The association has gone.
   void rejoin() { host_.emplace(bench_); }
   /// A reset has taken the I/O queue, the association is there.
-  void reset() {
-    again_ = &reset_controller(bench_, host_->association, host_->io);
-  }
+  void reset() { again_ = &reset_controller(bench_, host_->association, host_->io); }
 
   host::RawReply read(unsigned i) {
     host::RawQueue& queue = again_ != nullptr ? *again_ : host_->io;
@@ -217,8 +209,8 @@ CONFORMANCE_CASE(fua_reads_commit_what_they_read, "nvme.power.fua-read", roles::
   scene.nothing_is_lost();
 }
 
-CONFORMANCE_CASE(nothing_is_cached_while_the_cache_is_off, "nvme.power.cache-off", roles::controller,
-                 with_power_losses, reaches{"subsystem.power_cycle"}) {
+CONFORMANCE_CASE(nothing_is_cached_while_the_cache_is_off, "nvme.power.cache-off", roles::controller, with_power_losses,
+                 reaches{"subsystem.power_cycle"}) {
   PowerScene scene(bench, check);
   scene.settle();
   check.precondition_success(set_cache(scene.association(), 0), "Set Features");
@@ -246,8 +238,8 @@ CONFORMANCE_CASE(shutdown_keeps_what_was_written, "nvme.power.shutdown", roles::
   scene.nothing_is_lost();
 }
 
-CONFORMANCE_CASE(abrupt_shutdown_keeps_what_was_written, "nvme.power.shutdown-abrupt", roles::controller,
-                 with_power_losses, reaches{"subsystem.power_cycle"}) {
+CONFORMANCE_CASE(abrupt_shutdown_keeps_what_was_written, "nvme.power.shutdown-abrupt", roles::controller, with_power_losses,
+                 reaches{"subsystem.power_cycle"}) {
   PowerScene scene(bench, check);
   scene.settle();
   scene.write(kNew);
@@ -256,8 +248,7 @@ CONFORMANCE_CASE(abrupt_shutdown_keeps_what_was_written, "nvme.power.shutdown-ab
   scene.nothing_is_lost();
 }
 
-CONFORMANCE_CASE(forced_writes_do_not_bring_old_data_back, "nvme.write.last-wins", roles::controller, cached{},
-                 needs(has_namespace)) {
+CONFORMANCE_CASE(forced_writes_do_not_bring_old_data_back, "nvme.write.last-wins", roles::controller, cached{}, needs(has_namespace)) {
   // Writes that overlap, each the one before; then one is forced out, from either end.
   constexpr std::uint32_t kBlocks = 24, kEach = 4;
   IoScene scene(bench);
@@ -286,8 +277,7 @@ CONFORMANCE_CASE(forced_writes_do_not_bring_old_data_back, "nvme.write.last-wins
   }
 }
 
-CONFORMANCE_CASE(controller_reset_keeps_what_was_written, "nvme.power.reset", roles::controller, cached{},
-                 needs(has_namespace)) {
+CONFORMANCE_CASE(controller_reset_keeps_what_was_written, "nvme.power.reset", roles::controller, cached{}, needs(has_namespace)) {
   PowerScene scene(bench, check);
   scene.settle();
   scene.write(kNew);
@@ -295,8 +285,8 @@ CONFORMANCE_CASE(controller_reset_keeps_what_was_written, "nvme.power.reset", ro
   scene.nothing_is_lost();
 }
 
-CONFORMANCE_CASE(subsystem_reset_keeps_what_was_written, "nvme.power.subsystem-reset", roles::controller,
-                 with_subsystem_reset, reaches{"subsystem.reset"}) {
+CONFORMANCE_CASE(subsystem_reset_keeps_what_was_written, "nvme.power.subsystem-reset", roles::controller, with_subsystem_reset,
+                 reaches{"subsystem.reset"}) {
   PowerScene scene(bench, check);
   scene.settle();
   scene.write(kNew);
@@ -340,8 +330,8 @@ CONFORMANCE_CASE(write_cache_feature_is_kept, "nvme.power.cache-feature", roles:
   }
 }
 
-CONFORMANCE_CASE(write_cache_feature_needs_a_cache, "nvme.power.cache-feature-absent", roles::controller,
-                 without_cache, reaches{"feature.fid"}) {
+CONFORMANCE_CASE(write_cache_feature_needs_a_cache, "nvme.power.cache-feature-absent", roles::controller, without_cache,
+                 reaches{"feature.fid"}) {
   RawAssociation& association = bench.associate();
   check.status(get_cache(association), sc::invalid_field, "Get Features");
   check.status(set_cache(association, 0), sc::invalid_field, "Set Features");

@@ -24,8 +24,8 @@ Bytes identify_namespace(ProtectedScene& scene, Check& check, std::uint32_t nsid
 
 }  // namespace
 
-CONFORMANCE_CASE(protection_types_are_offered, "nvme.protection.identify.type", roles::controller,
-                 protected_namespaces, needs(has_layout<&any_protected>)) {
+CONFORMANCE_CASE(protection_types_are_offered, "nvme.protection.identify.type", roles::controller, protected_namespaces,
+                 needs(has_layout<&any_protected>)) {
   ProtectedScene scene(bench, &any_protected);
   for (const host::NamespaceFacts& facts : bench.declared().namespaces) {
     if (!facts.layout.is_protected()) continue;
@@ -33,8 +33,7 @@ CONFORMANCE_CASE(protection_types_are_offered, "nvme.protection.identify.type", 
     const View<nvme::IdentifyNamespace> id{page};
     const unsigned type = id.get(nvme::id_ns::dps) & nvme::dps_bits::type_mask;
     check.between("protection type", type, 1u, 3u);
-    check.that(type > 3 || type == 0 || (id.get(nvme::id_ns::dpc) >> (type - 1) & 1) != 0, "DPC has the bit of the type",
-               "it does not");
+    check.that(type > 3 || type == 0 || (id.get(nvme::id_ns::dpc) >> (type - 1) & 1) != 0, "DPC has the bit of the type", "it does not");
   }
 }
 
@@ -45,13 +44,12 @@ CONFORMANCE_CASE(protection_has_room, "nvme.protection.identify.room", roles::co
     if (!facts.layout.is_protected()) continue;
     const Bytes page = identify_namespace(scene, check, facts.nsid);
     const std::uint32_t metadata = nvme::lba_format_at(page, nvme::format_in_use(page)).get(nvme::lba_format::ms);
-    check.that(metadata >= facts.layout.tuple_bytes(), "the metadata has room for the tags",
-               std::to_string(metadata) + " bytes");
+    check.that(metadata >= facts.layout.tuple_bytes(), "the metadata has room for the tags", std::to_string(metadata) + " bytes");
   }
 }
 
-CONFORMANCE_CASE(protection_stands_where_it_may, "nvme.protection.identify.position", roles::controller,
-                 protected_namespaces, needs(has_layout<&any_protected>)) {
+CONFORMANCE_CASE(protection_stands_where_it_may, "nvme.protection.identify.position", roles::controller, protected_namespaces,
+                 needs(has_layout<&any_protected>)) {
   ProtectedScene scene(bench, &any_protected);
   for (const host::NamespaceFacts& facts : bench.declared().namespaces) {
     if (!facts.layout.is_protected()) continue;
@@ -63,13 +61,12 @@ CONFORMANCE_CASE(protection_stands_where_it_may, "nvme.protection.identify.posit
   }
 }
 
-CONFORMANCE_CASE(protection_formats_are_possible, "nvme.protection.identify.formats", roles::controller,
-                 protected_namespaces, needs(has_layout<&any_protected>), needs(identifies_nvm_namespaces)) {
+CONFORMANCE_CASE(protection_formats_are_possible, "nvme.protection.identify.formats", roles::controller, protected_namespaces,
+                 needs(has_layout<&any_protected>), needs(identifies_nvm_namespaces)) {
   ProtectedScene scene(bench, &any_protected);
   const Bytes page = identify_namespace(scene, check, scene.nsid);
   const auto formats = View<nvme::IdentifyNamespace>{page}.get(nvme::id_ns::nlbaf).count();
-  const auto reply =
-      scene.association.admin().send(host::identify(nvme::Cns::command_set_namespace, scene.nsid), 4096).wait();
+  const auto reply = scene.association.admin().send(host::identify(nvme::Cns::command_set_namespace, scene.nsid), 4096).wait();
   if (!check.success(reply, "Identify, CNS 05h")) return;
   const auto pic = View<nvme::IdentifyNamespaceNvm>{reply.data}.get(nvme::id_ns_nvm::pic);
   const bool qualified = (pic & kQualifiedFormats) != 0;
@@ -86,8 +83,8 @@ CONFORMANCE_CASE(protection_formats_are_possible, "nvme.protection.identify.form
   }
 }
 
-CONFORMANCE_CASE(protection_read_checks_the_guard, "nvme.protection.read.guard", roles::controller,
-                 protected_namespaces, needs(has_layout<&alone<1>>)) {
+CONFORMANCE_CASE(protection_read_checks_the_guard, "nvme.protection.read.guard", roles::controller, protected_namespaces,
+                 needs(has_layout<&alone<1>>)) {
   ProtectedScene scene(bench, &alone<1>);
   const ProtectionTags tags = scene.tags_at(kLba);
   Bytes whole = scene.whole(0x41, scene.count(kCount), tags);
@@ -97,17 +94,17 @@ CONFORMANCE_CASE(protection_read_checks_the_guard, "nvme.protection.read.guard",
   check.success(scene.read(kLba, 1, {.guard = true}, tags), "the block before it");
 }
 
-CONFORMANCE_CASE(protection_read_checks_the_application_tag, "nvme.protection.read.application", roles::controller,
-                 protected_namespaces, needs(has_layout<&alone<1>>)) {
+CONFORMANCE_CASE(protection_read_checks_the_application_tag, "nvme.protection.read.application", roles::controller, protected_namespaces,
+                 needs(has_layout<&alone<1>>)) {
   ProtectedScene scene(bench, &alone<1>);
   scene.plant(check, kLba, scene.whole(0x42, scene.count(kCount), scene.tags_at(kLba, 0x1000)));
   check.success(scene.read(kLba, scene.count(kCount), kAllChecks, scene.tags_at(kLba, 0x1000)), "the right tag");
-  check.status(scene.read(kLba, scene.count(kCount), {.application = true}, scene.tags_at(kLba, 0x1001)),
-               sc::application_tag_check_error, "another tag");
+  check.status(scene.read(kLba, scene.count(kCount), {.application = true}, scene.tags_at(kLba, 0x1001)), sc::application_tag_check_error,
+               "another tag");
 }
 
-CONFORMANCE_CASE(protection_read_checks_reference_tags, "nvme.protection.read.reference", roles::controller,
-                 protected_namespaces, needs(has_layout<&alone<2>>)) {
+CONFORMANCE_CASE(protection_read_checks_reference_tags, "nvme.protection.read.reference", roles::controller, protected_namespaces,
+                 needs(has_layout<&alone<2>>)) {
   ProtectedScene scene(bench, &alone<2>);
   ProtectionTags tags{.reference = 0x1000};
   scene.plant(check, kLba, scene.whole(0x43, scene.count(kCount), tags));
@@ -118,8 +115,8 @@ CONFORMANCE_CASE(protection_read_checks_reference_tags, "nvme.protection.read.re
   check.status(scene.read(kLba, scene.count(kCount), {.reference = true}, tags), sc::reference_tag_check_error, "other tags");
 }
 
-CONFORMANCE_CASE(protection_tag_of_ones_is_not_checked, "nvme.protection.escape", roles::controller,
-                 protected_namespaces, needs(has_layout<&alone<1>>)) {
+CONFORMANCE_CASE(protection_tag_of_ones_is_not_checked, "nvme.protection.escape", roles::controller, protected_namespaces,
+                 needs(has_layout<&alone<1>>)) {
   ProtectedScene scene(bench, &alone<1>);
   Bytes whole = scene.whole(0x44, scene.count(kCount), scene.tags_at(kLba, 0x55));
   nvme::write_tuple(scene.layout, scene.block(whole, 1), 0x1111, {.application = 0xFFFF, .reference = 4});
@@ -127,8 +124,8 @@ CONFORMANCE_CASE(protection_tag_of_ones_is_not_checked, "nvme.protection.escape"
   check.success(scene.read(kLba, scene.count(kCount), kAllChecks, scene.tags_at(kLba, 0x55)), "Read");
 }
 
-CONFORMANCE_CASE(protection_type_3_needs_both_tags_of_ones, "nvme.protection.escape.type-3", roles::controller,
-                 protected_namespaces, needs(has_layout<&alone<3>>)) {
+CONFORMANCE_CASE(protection_type_3_needs_both_tags_of_ones, "nvme.protection.escape.type-3", roles::controller, protected_namespaces,
+                 needs(has_layout<&alone<3>>)) {
   ProtectedScene scene(bench, &alone<3>);
   Bytes whole = scene.whole(0x45, 1, {});
   nvme::write_tuple(scene.layout, scene.block(whole, 0), 0x1111, {.application = 0xFFFF, .reference = 0xFFFFFFFF});
@@ -137,16 +134,16 @@ CONFORMANCE_CASE(protection_type_3_needs_both_tags_of_ones, "nvme.protection.esc
   check.status(scene.write(kLba, whole, {.guard = true}, {}), sc::guard_check_error, "the application tag alone");
 }
 
-CONFORMANCE_CASE(protection_type_3_compares_no_reference, "nvme.protection.type-3.reference", roles::controller,
-                 protected_namespaces, needs(has_layout<&alone<3>>)) {
+CONFORMANCE_CASE(protection_type_3_compares_no_reference, "nvme.protection.type-3.reference", roles::controller, protected_namespaces,
+                 needs(has_layout<&alone<3>>)) {
   ProtectedScene scene(bench, &alone<3>);
   scene.plant(check, kLba, scene.whole(0x46, scene.count(kCount), {.reference = 77}));
   check.status(scene.read(kLba, scene.count(kCount), {.reference = true}, {.reference = 5}),
                one_of(sc::success, sc::invalid_protection_information), "a reference tag check");
 }
 
-CONFORMANCE_CASE(protection_type_1_begins_with_the_lba, "nvme.protection.initial-reference", roles::controller,
-                 protected_namespaces, needs(has_layout<&alone<1>>)) {
+CONFORMANCE_CASE(protection_type_1_begins_with_the_lba, "nvme.protection.initial-reference", roles::controller, protected_namespaces,
+                 needs(has_layout<&alone<1>>)) {
   ProtectedScene scene(bench, &alone<1>);
   const ProtectionTags wrong = scene.tags_at(kLba + 1);
   scene.plant(check, kLba, scene.whole(0x47, scene.count(kCount), wrong));
@@ -162,8 +159,8 @@ CONFORMANCE_CASE(protection_type_1_begins_with_the_lba, "nvme.protection.initial
   }
 }
 
-CONFORMANCE_CASE(protection_compare_checks_the_host, "nvme.protection.compare.host", roles::controller,
-                 protected_namespaces, needs(claims_oncs<nvme::oncs_bits::compare>), needs(has_layout<&alone<1>>)) {
+CONFORMANCE_CASE(protection_compare_checks_the_host, "nvme.protection.compare.host", roles::controller, protected_namespaces,
+                 needs(claims_oncs<nvme::oncs_bits::compare>), needs(has_layout<&alone<1>>)) {
   ProtectedScene scene(bench, &alone<1>);
   const ProtectionTags tags = scene.tags_at(kLba, 2);
   Bytes whole = scene.whole(0x49, scene.count(kCount), tags);
@@ -173,8 +170,8 @@ CONFORMANCE_CASE(protection_compare_checks_the_host, "nvme.protection.compare.ho
   check.status(scene.compare(kLba, whole, {.guard = true}, tags), sc::guard_check_error, "a wrong guard");
 }
 
-CONFORMANCE_CASE(protection_compare_checks_the_medium, "nvme.protection.compare.medium", roles::controller,
-                 protected_namespaces, needs(claims_oncs<nvme::oncs_bits::compare>), needs(has_layout<&alone<1>>)) {
+CONFORMANCE_CASE(protection_compare_checks_the_medium, "nvme.protection.compare.medium", roles::controller, protected_namespaces,
+                 needs(claims_oncs<nvme::oncs_bits::compare>), needs(has_layout<&alone<1>>)) {
   ProtectedScene scene(bench, &alone<1>);
   const ProtectionTags tags = scene.tags_at(kLba, 2);
   const Bytes good = scene.whole(0x4A, scene.count(kCount), tags);
@@ -185,8 +182,8 @@ CONFORMANCE_CASE(protection_compare_checks_the_medium, "nvme.protection.compare.
   check.status(scene.compare(kLba, good, {.guard = true}, tags), sc::guard_check_error, "a wrong guard");
 }
 
-CONFORMANCE_CASE(protection_compare_compares_data, "nvme.protection.compare.data", roles::controller,
-                 protected_namespaces, needs(claims_oncs<nvme::oncs_bits::compare>), needs(has_layout<&alone<1>>)) {
+CONFORMANCE_CASE(protection_compare_compares_data, "nvme.protection.compare.data", roles::controller, protected_namespaces,
+                 needs(claims_oncs<nvme::oncs_bits::compare>), needs(has_layout<&alone<1>>)) {
   ProtectedScene scene(bench, &alone<1>);
   const ProtectionTags tags = scene.tags_at(kLba, 3);
   const Bytes whole = scene.whole(0x4B, scene.count(kCount), tags);
@@ -225,9 +222,8 @@ CONFORMANCE_CASE(protection_of_zeroes, "nvme.protection.write-zeroes", roles::co
   check.equal("application tag", nvme::read_tuple(scene.layout, scene.block(reply.data, 1)).tags.application, 0x22);
 }
 
-CONFORMANCE_CASE(protection_of_deallocated_blocks, "nvme.protection.deallocated", roles::controller,
-                 protected_namespaces, needs(claims_oncs<nvme::oncs_bits::dataset_management>),
-                 needs(has_layout<&alone<1>>)) {
+CONFORMANCE_CASE(protection_of_deallocated_blocks, "nvme.protection.deallocated", roles::controller, protected_namespaces,
+                 needs(claims_oncs<nvme::oncs_bits::dataset_management>), needs(has_layout<&alone<1>>)) {
   ProtectedScene scene(bench, &alone<1>);
   const ProtectionTags tags = scene.tags_at(kLba, 0x23);
   scene.plant(check, kLba, scene.whole(0x4F, scene.count(kCount), tags));
@@ -236,8 +232,7 @@ CONFORMANCE_CASE(protection_of_deallocated_blocks, "nvme.protection.deallocated"
   check.success(scene.read(kLba, scene.count(kCount), kAllChecks, tags), "Read with all checks");
 }
 
-CONFORMANCE_CASE(protection_is_ignored_where_there_is_none, "nvme.protection.absent", roles::controller,
-                 needs(has_namespace)) {
+CONFORMANCE_CASE(protection_is_ignored_where_there_is_none, "nvme.protection.absent", roles::controller, needs(has_namespace)) {
   IoScene scene(bench);
   const auto& namespaces = bench.declared().namespaces;
   if (namespaces.empty() || namespaces.front().layout.is_protected()) {

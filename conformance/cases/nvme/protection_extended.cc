@@ -10,8 +10,7 @@ constexpr std::uint64_t kLba = 40;
 constexpr std::uint32_t kCount = 3;
 constexpr Prinfo kInsert{.act = true};
 
-const arranged a_formattable_namespace{"a namespace that may be formatted with protection information",
-                                       [](EmbeddedSetup& setup) {
+const arranged a_formattable_namespace{"a namespace that may be formatted with protection information", [](EmbeddedSetup& setup) {
                                          setup.subsystem.format = true;
                                          setup.subsystem.metadata = true;
                                        }};
@@ -22,8 +21,8 @@ struct FormatChoice {
 };
 
 /// The first format of the namespace that fits, if it were protected so.
-FormatChoice choose_format(RawAssociation& association, Check& check, std::uint32_t nsid, std::uint8_t type,
-                           bool first, LayoutPredicate fits) {
+FormatChoice choose_format(RawAssociation& association, Check& check, std::uint32_t nsid, std::uint8_t type, bool first,
+                           LayoutPredicate fits) {
   const auto reply = association.admin().send(host::identify(nvme::Cns::identify_namespace, nsid), 4096).wait();
   check.precondition_success(reply, "Identify Namespace");
   const auto wide = association.admin().send(host::identify(nvme::Cns::command_set_namespace, nsid), 4096).wait();
@@ -88,9 +87,8 @@ CONFORMANCE_CASE(protection_is_formatted, "nvme.protection.format.type", roles::
   host::RawQueue& io = association.open_io();
   for (const std::uint8_t type : {std::uint8_t{1}, std::uint8_t{2}, std::uint8_t{3}}) {
     const bool first = type == 2;
-    const FormatChoice choice = choose_format(association, check, nsid, type, first, [](const BlockLayout& layout) {
-      return !layout.extended() && !layout.tuple_alone();
-    });
+    const FormatChoice choice = choose_format(association, check, nsid, type, first,
+                                              [](const BlockLayout& layout) { return !layout.extended() && !layout.tuple_alone(); });
     if (!check.success(association.admin().send(format_with(nsid, choice)).wait(), "Format NVM")) return;
     const auto reply = association.admin().send(host::identify(nvme::Cns::identify_namespace, nsid), 4096).wait();
     check.precondition_success(reply, "Identify Namespace");
@@ -108,8 +106,7 @@ CONFORMANCE_CASE(protection_is_formatted, "nvme.protection.format.type", roles::
   }
 }
 
-CONFORMANCE_CASE(protection_of_blocks_never_written, "nvme.protection.format.readable", roles::controller,
-                 a_formattable_namespace) {
+CONFORMANCE_CASE(protection_of_blocks_never_written, "nvme.protection.format.readable", roles::controller, a_formattable_namespace) {
   const std::uint32_t nsid = add_namespace(bench);
   RawAssociation& association = bench.associate();
   host::RawQueue& io = association.open_io();
@@ -130,10 +127,9 @@ CONFORMANCE_CASE(protection_extended_formats_are_enabled_first, "nvme.protection
                  a_formattable_namespace, needs(enables_extended_formats)) {
   const std::uint32_t nsid = add_namespace(bench);
   RawAssociation& association = bench.associate();
-  const FormatChoice choice = choose_format(association, check, nsid, 1, false,
-                                            [](const BlockLayout& layout) { return layout.extended(); });
-  check.status(association.admin().send(format_with(nsid, choice)).wait(), sc::invalid_namespace_or_format,
-               "before LBAFEE");
+  const FormatChoice choice =
+      choose_format(association, check, nsid, 1, false, [](const BlockLayout& layout) { return layout.extended(); });
+  check.status(association.admin().send(format_with(nsid, choice)).wait(), sc::invalid_namespace_or_format, "before LBAFEE");
   Record<nvme::HostBehavior> behavior;
   behavior.set(nvme::host_behavior::lbafee, 1);
   const auto set = host::set_features(nvme::FeatureId::host_behavior_support, 0);
@@ -141,8 +137,8 @@ CONFORMANCE_CASE(protection_extended_formats_are_enabled_first, "nvme.protection
   check.success(association.admin().send(format_with(nsid, choice)).wait(), "with LBAFEE");
 }
 
-CONFORMANCE_CASE(protection_extended_is_disabled, "nvme.protection.extended.disabled", roles::controller,
-                 protected_namespaces, needs(has_layout<&guarded<ProtectionFormat::guard_64>>)) {
+CONFORMANCE_CASE(protection_extended_is_disabled, "nvme.protection.extended.disabled", roles::controller, protected_namespaces,
+                 needs(has_layout<&guarded<ProtectionFormat::guard_64>>)) {
   ProtectedScene scene(bench, &guarded<ProtectionFormat::guard_64>, false);
   check.refused(scene.read(kLba, 1, {}, {}), "Read without LBAFEE");
   scene.enable_extended();
@@ -171,8 +167,7 @@ CONFORMANCE_CASE(protection_storage_tags, "nvme.protection.extended.storage", ro
   scene.plant(check, kLba, scene.whole(0x63, kCount, tags));
   check.success(scene.read(kLba, kCount, {.guard = true, .storage = true}, tags), "the right storage tag");
   tags.storage = 0x76;
-  check.status(scene.read(kLba, kCount, {.guard = true, .storage = true}, tags), sc::storage_tag_check_error,
-               "another storage tag");
+  check.status(scene.read(kLba, kCount, {.guard = true, .storage = true}, tags), sc::storage_tag_check_error, "another storage tag");
   check.success(scene.read(kLba, kCount, {.guard = true}, tags), "another one without STC");
 }
 

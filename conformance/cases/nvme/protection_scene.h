@@ -26,26 +26,18 @@ inline constexpr Prinfo kAllChecks{.guard = true, .application = true, .referenc
 
 // ---- which namespace a case needs ----
 
-inline bool plainly_protected(const BlockLayout& layout, std::uint8_t type) {
-  return layout.protection_type == type && !layout.extended();
-}
+inline bool plainly_protected(const BlockLayout& layout, std::uint8_t type) { return layout.protection_type == type && !layout.extended(); }
 /// Tags of 16-bit guards with nothing beside them.
 template <std::uint8_t Type>
 bool alone(const BlockLayout& layout) {
   return plainly_protected(layout, Type) && layout.tuple_alone();
 }
 /// Metadata before the tags.
-inline bool beside(const BlockLayout& layout) {
-  return plainly_protected(layout, 1) && !layout.tuple_alone() && !layout.tuple_first;
-}
-inline bool in_front(const BlockLayout& layout) {
-  return plainly_protected(layout, 1) && !layout.tuple_alone() && layout.tuple_first;
-}
+inline bool beside(const BlockLayout& layout) { return plainly_protected(layout, 1) && !layout.tuple_alone() && !layout.tuple_first; }
+inline bool in_front(const BlockLayout& layout) { return plainly_protected(layout, 1) && !layout.tuple_alone() && layout.tuple_first; }
 inline bool any_protected(const BlockLayout& layout) { return layout.is_protected(); }
 inline bool any_metadata(const BlockLayout& layout) { return layout.metadata_bytes != 0; }
-inline bool unprotected_metadata(const BlockLayout& layout) {
-  return layout.metadata_bytes != 0 && !layout.is_protected();
-}
+inline bool unprotected_metadata(const BlockLayout& layout) { return layout.metadata_bytes != 0 && !layout.is_protected(); }
 template <ProtectionFormat Guard>
 bool guarded(const BlockLayout& layout) {
   return layout.is_protected() && layout.guard == Guard && layout.extended() && layout.tuple_alone();
@@ -144,8 +136,7 @@ class ProtectedScene {
     return {.application = application, .reference = lba & layout.reference_mask()};
   }
 
-  nvme::Sqe command(nvme::IoOpcode opcode, std::uint64_t lba, std::uint32_t count, const Prinfo& info,
-                    const ProtectionTags& tags) const {
+  nvme::Sqe command(nvme::IoOpcode opcode, std::uint64_t lba, std::uint32_t count, const Prinfo& info, const ProtectionTags& tags) const {
     return protected_command(opcode, nsid, lba, count, layout, info, tags);
   }
   std::size_t transfer_bytes(const Prinfo& info) const { return transferred_bytes(layout, info); }
@@ -171,12 +162,8 @@ class ProtectedScene {
     }
     return data;
   }
-  MutableBytes block(Bytes& data, std::size_t index) const {
-    return MutableBytes{data}.subspan(index * layout.bytes(), layout.bytes());
-  }
-  ByteView block(const Bytes& data, std::size_t index) const {
-    return ByteView{data}.subspan(index * layout.bytes(), layout.bytes());
-  }
+  MutableBytes block(Bytes& data, std::size_t index) const { return MutableBytes{data}.subspan(index * layout.bytes(), layout.bytes()); }
+  ByteView block(const Bytes& data, std::size_t index) const { return ByteView{data}.subspan(index * layout.bytes(), layout.bytes()); }
   /// Puts these blocks on the medium, tags and all, whatever they are.
   void plant(Check& check, std::uint64_t lba, ByteView data) {
     check.precondition_success(write(lba, data, {}, {}), "Write without checks");

@@ -12,8 +12,7 @@ constexpr std::uint64_t kLba = 24;
 /// Host 0 holds the reservation, host 1 is registered, host 2 is not.
 constexpr std::size_t kHolder = 0, kRegistrant = 1, kStranger = 2;
 
-const arranged with_formats{"namespaces that may be formatted",
-                            [](EmbeddedSetup& setup) { setup.subsystem.format = true; }};
+const arranged with_formats{"namespaces that may be formatted", [](EmbeddedSetup& setup) { setup.subsystem.format = true; }};
 
 class AccessScene {
  public:
@@ -47,13 +46,11 @@ class AccessScene {
       judge(scene.io(host).send(host::write_zeroes(scene.nsid(), kLba, 1)).wait(), allowed, "Write Zeroes", host);
     }
     if (claims(oncs::write_uncorrectable)) {
-      judge(scene.io(host).send(host::write_uncorrectable(scene.nsid(), kLba, 1)).wait(), allowed,
-            "Write Uncorrectable", host);
+      judge(scene.io(host).send(host::write_uncorrectable(scene.nsid(), kLba, 1)).wait(), allowed, "Write Uncorrectable", host);
     }
     if (claims(oncs::dataset_management)) {
       const auto range = host::dsm_range(kLba, 1);
-      judge(scene.io(host).send(host::deallocate(scene.nsid(), 1), range.bytes()).wait(), allowed,
-            "Dataset Management", host);
+      judge(scene.io(host).send(host::deallocate(scene.nsid(), 1), range.bytes()).wait(), allowed, "Dataset Management", host);
     }
     judge(scene.io(host).send(host::flush(scene.nsid())).wait(), allowed, "Flush", host);
     const auto read = scene.read(kHolder, kLba);
@@ -66,8 +63,7 @@ class AccessScene {
  private:
   void judge(const host::RawReply& reply, bool allowed, std::string_view command, std::size_t host) {
     constexpr std::string_view kWho[] = {"the holder", "a registrant", "a host that is not registered"};
-    const std::string what =
-        std::string(command) + " of " + std::string(kWho[host]) + ", " + std::string(name_of(type_));
+    const std::string what = std::string(command) + " of " + std::string(kWho[host]) + ", " + std::string(name_of(type_));
     if (allowed) {
       check_.success(reply, what);
     } else {
@@ -109,15 +105,13 @@ CONFORMANCE_CASE(holder_has_access, "nvme.reservation.access.holder", roles::con
   });
 }
 
-CONFORMANCE_CASE(strangers_do_not_write, "nvme.reservation.access.write", roles::controller, reservations,
-                 reaches{"reservation.access"}) {
+CONFORMANCE_CASE(strangers_do_not_write, "nvme.reservation.access.write", roles::controller, reservations, reaches{"reservation.access"}) {
   for_types(bench, check, every, [](AccessScene& access, ReservationType) { access.writes(kStranger, false); });
 }
 
-CONFORMANCE_CASE(strangers_do_not_read_what_is_exclusive, "nvme.reservation.access.read", roles::controller,
-                 reservations, reaches{"reservation.access"}) {
-  for_types(bench, check, nvme::excludes_readers,
-            [](AccessScene& access, ReservationType) { access.reads(kStranger, false); });
+CONFORMANCE_CASE(strangers_do_not_read_what_is_exclusive, "nvme.reservation.access.read", roles::controller, reservations,
+                 reaches{"reservation.access"}) {
+  for_types(bench, check, nvme::excludes_readers, [](AccessScene& access, ReservationType) { access.reads(kStranger, false); });
 }
 
 CONFORMANCE_CASE(write_exclusive_lets_all_read, "nvme.reservation.access.readers", roles::controller, reservations) {
@@ -157,9 +151,8 @@ CONFORMANCE_CASE(strangers_identify_what_is_exclusive, "nvme.reservation.access.
                  needs(claims_types<ReservationType::exclusive_access>)) {
   ReservationScene scene(bench, check, 2);
   scene.held(ReservationType::exclusive_access);
-  check.success(
-      scene.association(1).admin().send(host::identify(nvme::Cns::identify_namespace, scene.nsid()), 4096).wait(),
-      "Identify Namespace of a host that is not registered");
+  check.success(scene.association(1).admin().send(host::identify(nvme::Cns::identify_namespace, scene.nsid()), 4096).wait(),
+                "Identify Namespace of a host that is not registered");
 }
 
 CONFORMANCE_CASE(strangers_do_not_format, "nvme.reservation.access.format", roles::controller, with_formats,
@@ -167,9 +160,7 @@ CONFORMANCE_CASE(strangers_do_not_format, "nvme.reservation.access.format", role
   for_types(bench, check, every, [&](AccessScene& access, ReservationType type) {
     ReservationScene& scene = access.scene;
     check.precondition_success(scene.write(kHolder, kLba, 0x21), "Write of the holder");
-    const auto format = [&](std::size_t host) {
-      return scene.association(host).admin().send(format_unchanged(bench.declared())).wait();
-    };
+    const auto format = [&](std::size_t host) { return scene.association(host).admin().send(format_unchanged(bench.declared())).wait(); };
     check.status(format(kStranger), sc::reservation_conflict, "Format NVM, " + std::string(name_of(type)));
     const auto read = scene.read(kHolder, kLba);
     if (check.success(read, "Read")) check.bytes("the block", read.data, pattern(0x21, 1, scene.block_bytes()));

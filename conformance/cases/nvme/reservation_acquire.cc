@@ -29,8 +29,8 @@ CONFORMANCE_CASE(acquire_gives_every_type, "nvme.reservation.acquire.types", rol
   }
 }
 
-CONFORMANCE_CASE(acquire_refuses_who_is_not_registered, "nvme.reservation.acquire.unregistered", roles::controller,
-                 exclusive, reaches{"reservation.key"}) {
+CONFORMANCE_CASE(acquire_refuses_who_is_not_registered, "nvme.reservation.acquire.unregistered", roles::controller, exclusive,
+                 reaches{"reservation.key"}) {
   ReservationScene scene(bench, check, 1);
   check.status(scene.acquire(0, kExclusive), sc::reservation_conflict);
   scene.is_held(ReservationType::none);
@@ -74,13 +74,12 @@ CONFORMANCE_CASE(acquire_changes_no_type, "nvme.reservation.acquire.other-type",
   scene.is_held(kExclusive);
 }
 
-CONFORMANCE_CASE(acquire_refuses_a_reserved_type, "nvme.reservation.acquire.reserved-type", roles::controller,
-                 reservations, reaches{"reservation.type"}) {
+CONFORMANCE_CASE(acquire_refuses_a_reserved_type, "nvme.reservation.acquire.reserved-type", roles::controller, reservations,
+                 reaches{"reservation.type"}) {
   ReservationScene scene(bench, check, 1);
   scene.registered(0, scene.key(0));
   for (const unsigned type : {7u, 0xFFu}) {
-    check.status(scene.acquire(0, static_cast<ReservationType>(type)), sc::invalid_field,
-                 "type " + std::to_string(type));
+    check.status(scene.acquire(0, static_cast<ReservationType>(type)), sc::invalid_field, "type " + std::to_string(type));
   }
   scene.is_held(ReservationType::none);
 }
@@ -102,8 +101,7 @@ CONFORMANCE_CASE(acquire_refuses_a_reserved_action, "nvme.reservation.acquire.ac
   auto command = host::reservation_acquire(scene.nsid(), AcquireAction::acquire, kExclusive);
   for (const unsigned action : {3u, 7u}) {
     command.set(nvme::reservation_sqe::action, action);
-    check.status(scene.send(0, command, host::reservation_keys(scene.key(0), 0)), kReservedAction,
-                 "action " + std::to_string(action));
+    check.status(scene.send(0, command, host::reservation_keys(scene.key(0), 0)), kReservedAction, "action " + std::to_string(action));
   }
   scene.is_held(ReservationType::none);
 }
@@ -146,8 +144,8 @@ CONFORMANCE_CASE(release_refuses_another_type, "nvme.reservation.release.type", 
   scene.is_held_by(0, kExclusive);
 }
 
-CONFORMANCE_CASE(release_refuses_who_is_not_registered, "nvme.reservation.release.unregistered", roles::controller,
-                 exclusive, reaches{"reservation.key"}) {
+CONFORMANCE_CASE(release_refuses_who_is_not_registered, "nvme.reservation.release.unregistered", roles::controller, exclusive,
+                 reaches{"reservation.key"}) {
   ReservationScene scene(bench, check, 2);
   scene.held(kExclusive);
   check.status(scene.release(1, kExclusive), sc::reservation_conflict);
@@ -179,8 +177,7 @@ CONFORMANCE_CASE(release_refuses_a_reserved_action, "nvme.reservation.release.ac
   auto command = host::reservation_release(scene.nsid(), ReleaseAction::release, kExclusive);
   for (const unsigned action : {2u, 7u}) {
     command.set(nvme::reservation_sqe::action, action);
-    check.status(scene.send(0, command, host::reservation_key(scene.key(0))), kReservedAction,
-                 "action " + std::to_string(action));
+    check.status(scene.send(0, command, host::reservation_key(scene.key(0))), kReservedAction, "action " + std::to_string(action));
   }
   scene.is_held_by(0, kExclusive);
 }
@@ -194,16 +191,15 @@ CONFORMANCE_CASE(clear_ends_everything, "nvme.reservation.clear.all", roles::con
   check.equal("registrants", report.registrants, 0u);
 }
 
-CONFORMANCE_CASE(clear_refuses_who_is_not_registered, "nvme.reservation.clear.unregistered", roles::controller,
-                 exclusive, reaches{"reservation.key"}) {
+CONFORMANCE_CASE(clear_refuses_who_is_not_registered, "nvme.reservation.clear.unregistered", roles::controller, exclusive,
+                 reaches{"reservation.key"}) {
   ReservationScene scene(bench, check, 2);
   scene.held(kExclusive);
   check.status(scene.clear(1, scene.key(1)), sc::reservation_conflict);
   scene.is_held_by(0, kExclusive);
 }
 
-CONFORMANCE_CASE(clear_refuses_a_wrong_key, "nvme.reservation.clear.wrong-key", roles::controller, exclusive,
-                 reaches{"reservation.key"}) {
+CONFORMANCE_CASE(clear_refuses_a_wrong_key, "nvme.reservation.clear.wrong-key", roles::controller, exclusive, reaches{"reservation.key"}) {
   ReservationScene scene(bench, check, 2);
   scene.held(kExclusive, 2);
   check.status(scene.clear(1, scene.kOtherKey), sc::reservation_conflict);

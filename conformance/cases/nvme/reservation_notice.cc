@@ -29,8 +29,7 @@ struct Notice {
 
 Notice next_notice(Check& check, RawAssociation& association) {
   const auto bytes = static_cast<std::uint32_t>(nvme::ReservationNotification::size);
-  const auto reply =
-      association.admin().send(host::get_log(nvme::LogPage::reservation_notification, bytes), bytes).wait();
+  const auto reply = association.admin().send(host::get_log(nvme::LogPage::reservation_notification, bytes), bytes).wait();
   check.require_success(reply, "Get Log Page 80h");
   const View<nvme::ReservationNotification> page{reply.data};
   return {page.get(rn::lpc), page.get(rn::rnlpt), page.get(rn::nalp), page.get(rn::nsid)};
@@ -62,9 +61,7 @@ void event_comes(Check& check, Op<host::RawReply>& request) {
 class Mask {
  public:
   Mask(ReservationScene& scene, std::uint32_t mask) : Mask(scene, mask, scene.nsid()) {}
-  Mask(ReservationScene& scene, std::uint32_t mask, std::uint32_t nsid) : scene_(scene), nsid_(nsid) {
-    reply = set(mask).wait();
-  }
+  Mask(ReservationScene& scene, std::uint32_t mask, std::uint32_t nsid) : scene_(scene), nsid_(nsid) { reply = set(mask).wait(); }
   ~Mask() { set(0).wait_for(kSoon); }
   Mask(const Mask&) = delete;
   Mask& operator=(const Mask&) = delete;
@@ -90,8 +87,7 @@ constexpr std::uint32_t kMaskReleased = 1u << 2, kMaskPreempted = 1u << 3;
 
 }  // namespace
 
-CONFORMANCE_CASE(notice_log_is_empty_without_notices, "nvme.reservation.notice.empty", roles::controller,
-                 reservations) {
+CONFORMANCE_CASE(notice_log_is_empty_without_notices, "nvme.reservation.notice.empty", roles::controller, reservations) {
   ReservationScene scene(bench, check, 1);
   const Notice notice = next_notice(check, scene.association(0));
   check.equal("notification", say(notice.what), say(ReservationNotice::empty));
@@ -107,8 +103,7 @@ CONFORMANCE_CASE(preempted_registrant_is_told, "nvme.reservation.notice.preempte
   tells(check, scene, 0, ReservationNotice::registration_preempted);
 }
 
-CONFORMANCE_CASE(registrants_hear_of_a_release, "nvme.reservation.notice.released", roles::controller,
-                 registrants_only) {
+CONFORMANCE_CASE(registrants_hear_of_a_release, "nvme.reservation.notice.released", roles::controller, registrants_only) {
   ReservationScene scene(bench, check, 2);
   scene.held(kRegistrants, 2);
   auto event = listen(scene, 1);
@@ -117,8 +112,7 @@ CONFORMANCE_CASE(registrants_hear_of_a_release, "nvme.reservation.notice.release
   tells(check, scene, 1, ReservationNotice::reservation_released);
 }
 
-CONFORMANCE_CASE(registrants_hear_of_a_holder_that_leaves, "nvme.reservation.notice.unregistered", roles::controller,
-                 registrants_only) {
+CONFORMANCE_CASE(registrants_hear_of_a_holder_that_leaves, "nvme.reservation.notice.unregistered", roles::controller, registrants_only) {
   ReservationScene scene(bench, check, 2);
   scene.held(kRegistrants, 2);
   auto event = listen(scene, 1);
@@ -160,16 +154,14 @@ CONFORMANCE_CASE(strangers_are_not_told, "nvme.reservation.notice.strangers", ro
   tells(check, scene, 2, ReservationNotice::empty);
 }
 
-CONFORMANCE_CASE(every_controller_of_the_host_is_told, "nvme.reservation.notice.controllers", roles::controller,
-                 exclusive) {
+CONFORMANCE_CASE(every_controller_of_the_host_is_told, "nvme.reservation.notice.controllers", roles::controller, exclusive) {
   ReservationScene scene(bench, check, 2);
   RawAssociation& second = scene.second_association(0);
   scene.held(kExclusive, 2);
   check.precondition_success(scene.preempt(1, scene.key(0), kExclusive), "Preempt");
   tells(check, scene, 0, ReservationNotice::registration_preempted);
   const Notice notice = next_notice(check, second);
-  check.equal("notification at the other controller", say(notice.what),
-              say(ReservationNotice::registration_preempted));
+  check.equal("notification at the other controller", say(notice.what), say(ReservationNotice::registration_preempted));
 }
 
 CONFORMANCE_CASE(notices_come_one_by_one, "nvme.reservation.notice.queue", roles::controller, registrants_only) {
@@ -183,13 +175,11 @@ CONFORMANCE_CASE(notices_come_one_by_one, "nvme.reservation.notice.queue", roles
   const Notice third = next_notice(check, scene.association(1));
   check.equal("first notification", say(first.what), say(ReservationNotice::reservation_released));
   check.equal("second notification", say(second.what), say(ReservationNotice::reservation_preempted));
-  check.that(second.count > first.count, "the count rises",
-             words(first.count) + " is followed by " + words(second.count));
+  check.that(second.count > first.count, "the count rises", words(first.count) + " is followed by " + words(second.count));
   check.equal("after the last one", say(third.what), say(ReservationNotice::empty));
 }
 
-CONFORMANCE_CASE(notices_say_how_many_there_are, "nvme.reservation.notice.available", roles::controller,
-                 registrants_only) {
+CONFORMANCE_CASE(notices_say_how_many_there_are, "nvme.reservation.notice.available", roles::controller, registrants_only) {
   ReservationScene scene(bench, check, 2);
   scene.all_registered(2);
   check.precondition_success(scene.acquire(0, kRegistrants), "Acquire");
@@ -214,16 +204,14 @@ CONFORMANCE_CASE(masked_notices_do_not_come, "nvme.reservation.notice.mask", rol
   tells(check, scene, 0, ReservationNotice::reservation_preempted);
 }
 
-CONFORMANCE_CASE(all_registrants_hear_of_a_release, "nvme.reservation.notice.released-all", roles::controller,
-                 all_registrants) {
+CONFORMANCE_CASE(all_registrants_hear_of_a_release, "nvme.reservation.notice.released-all", roles::controller, all_registrants) {
   ReservationScene scene(bench, check, 2);
   scene.held(kAll, 2);
   check.precondition_success(scene.release(0, kAll), "Release");
   tells(check, scene, 1, ReservationNotice::reservation_released);
 }
 
-CONFORMANCE_CASE(registrants_hear_of_another_type, "nvme.reservation.notice.type", roles::controller, exclusive,
-                 registrants_only) {
+CONFORMANCE_CASE(registrants_hear_of_another_type, "nvme.reservation.notice.type", roles::controller, exclusive, registrants_only) {
   ReservationScene scene(bench, check, 3);
   scene.held(kExclusive, 3);
   check.precondition_success(scene.preempt(1, scene.key(0), kRegistrants), "Preempt with another type");
@@ -262,8 +250,7 @@ CONFORMANCE_CASE(mask_is_of_its_namespace, "nvme.reservation.notice.mask-namespa
   if (check.success(after, "Get Features")) check.equal("mask of the other namespace", after.dw0(), before.dw0());
 }
 
-CONFORMANCE_CASE(mask_of_all_is_of_each, "nvme.reservation.notice.mask-all", roles::controller, reservations,
-                 needs(has_two_namespaces)) {
+CONFORMANCE_CASE(mask_of_all_is_of_each, "nvme.reservation.notice.mask-all", roles::controller, reservations, needs(has_two_namespaces)) {
   ReservationScene scene(bench, check, 1);
   const std::uint32_t other = bench.declared().namespaces.at(1).nsid;
   check.precondition_success(read_mask(scene, other), "Get Features of another namespace");

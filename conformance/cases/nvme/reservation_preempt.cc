@@ -13,9 +13,7 @@ const needs exclusive{claims_types<kExclusive>};
 const needs of_all{claims_types<kAll>};
 
 constexpr Duration kLatency = Duration::ms(40);
-const arranged with_slow_commands{"commands that take their time", [](EmbeddedSetup& setup) {
-                                    setup.subsystem.io_latency = kLatency;
-                                  }};
+const arranged with_slow_commands{"commands that take their time", [](EmbeddedSetup& setup) { setup.subsystem.io_latency = kLatency; }};
 
 }  // namespace
 
@@ -31,8 +29,7 @@ CONFORMANCE_CASE(preempt_takes_the_reservation, "nvme.reservation.preempt.holder
   check.success(scene.write(1, 8, 1), "Write of the new holder");
 }
 
-CONFORMANCE_CASE(preempt_ends_another_registration, "nvme.reservation.preempt.registrant", roles::controller,
-                 exclusive) {
+CONFORMANCE_CASE(preempt_ends_another_registration, "nvme.reservation.preempt.registrant", roles::controller, exclusive) {
   ReservationScene scene(bench, check, 3);
   scene.held(kExclusive, 3);
   check.success(scene.preempt(1, scene.key(2), kExclusive));
@@ -51,8 +48,7 @@ CONFORMANCE_CASE(preempt_of_oneself_changes_the_type, "nvme.reservation.preempt.
   scene.is_registered(1, scene.key(1));
 }
 
-CONFORMANCE_CASE(preempt_without_a_reservation, "nvme.reservation.preempt.no-reservation", roles::controller,
-                 exclusive) {
+CONFORMANCE_CASE(preempt_without_a_reservation, "nvme.reservation.preempt.no-reservation", roles::controller, exclusive) {
   ReservationScene scene(bench, check, 3);
   scene.all_registered(3);
   check.success(scene.preempt(1, scene.key(0), kExclusive));
@@ -61,8 +57,8 @@ CONFORMANCE_CASE(preempt_without_a_reservation, "nvme.reservation.preempt.no-res
   scene.is_held(ReservationType::none);
 }
 
-CONFORMANCE_CASE(preempt_refuses_who_is_not_registered, "nvme.reservation.preempt.unregistered", roles::controller,
-                 exclusive, reaches{"reservation.key"}) {
+CONFORMANCE_CASE(preempt_refuses_who_is_not_registered, "nvme.reservation.preempt.unregistered", roles::controller, exclusive,
+                 reaches{"reservation.key"}) {
   ReservationScene scene(bench, check, 2);
   scene.held(kExclusive);
   check.status(scene.preempt(1, scene.key(0), kExclusive), sc::reservation_conflict);
@@ -113,8 +109,7 @@ CONFORMANCE_CASE(preempt_refuses_a_key_that_nobody_has, "nvme.reservation.preemp
   scene.is_registered(0, scene.key(0));
 }
 
-CONFORMANCE_CASE(preempt_and_abort_ends_commands, "nvme.reservation.preempt.abort", roles::controller,
-                 with_slow_commands) {
+CONFORMANCE_CASE(preempt_and_abort_ends_commands, "nvme.reservation.preempt.abort", roles::controller, with_slow_commands) {
   ReservationScene scene(bench, check, 2);
   const Bytes before = pattern(0x31, 1, scene.block_bytes());
   constexpr std::uint64_t kLbas[] = {8, 16};
@@ -122,9 +117,9 @@ CONFORMANCE_CASE(preempt_and_abort_ends_commands, "nvme.reservation.preempt.abor
   host::RawQueue& second = scene.association(0).open_io(bench.io_qid(1));
   scene.held(ReservationType::exclusive_access, 2);
   // The Acquire comes first and is carried out first; then there is a Write on its way.
-  auto acquire = scene.io(1).send(
-      host::reservation_acquire(scene.nsid(), AcquireAction::preempt_and_abort, ReservationType::exclusive_access),
-      host::reservation_keys(scene.key(1), scene.key(0)));
+  auto acquire =
+      scene.io(1).send(host::reservation_acquire(scene.nsid(), AcquireAction::preempt_and_abort, ReservationType::exclusive_access),
+                       host::reservation_keys(scene.key(1), scene.key(0)));
   scene.io(1).world().run_for(kLatency / 2);
   std::vector<Op<host::RawReply>> writes;
   for (host::RawQueue* const queue : {&scene.io(0), &second}) {

@@ -17,9 +17,8 @@ const needs persistence{persists_through_power_loss};
 
 constexpr std::size_t kEntry = nvme::RegisteredController::size;
 
-const arranged with_persistence{"a loss of power", [](EmbeddedSetup& setup) {
-                                  setup.subsystem.reservations = setup.subsystem.reservations_persist = true;
-                                }};
+const arranged with_persistence{"a loss of power",
+                                [](EmbeddedSetup& setup) { setup.subsystem.reservations = setup.subsystem.reservations_persist = true; }};
 
 /// As it was found, at the end of the case.
 class RestoredPersistence {
@@ -46,14 +45,11 @@ void lose_power(ControllerBench& bench, ReservationScene& scene, std::size_t hos
 
 }  // namespace
 
-CONFORMANCE_CASE(rescap_is_the_same_in_both, "nvme.reservation.report.rescap", roles::controller, reservations,
-                 needs(is_version_2)) {
+CONFORMANCE_CASE(rescap_is_the_same_in_both, "nvme.reservation.report.rescap", roles::controller, reservations, needs(is_version_2)) {
   RawAssociation& association = bench.associate();
-  const auto reply =
-      association.admin().send(host::identify(nvme::Cns::independent_namespace, bench.nsid()), 4096).wait();
+  const auto reply = association.admin().send(host::identify(nvme::Cns::independent_namespace, bench.nsid()), 4096).wait();
   check.precondition_success(reply, "Identify, CNS 08h");
-  check.equal("RESCAP in CNS 08h",
-              View<nvme::IdentifyNamespaceIndependent>{reply.data}.get(nvme::id_ns_independent::rescap),
+  check.equal("RESCAP in CNS 08h", View<nvme::IdentifyNamespaceIndependent>{reply.data}.get(nvme::id_ns_independent::rescap),
               bench.declared().identify_namespace().get(nvme::id_ns::rescap));
 }
 
@@ -84,8 +80,8 @@ CONFORMANCE_CASE(report_names_the_holder, "nvme.reservation.report.holder", role
   ReservationScene scene(bench, check, 2);
   scene.held(kExclusive, 2);
   for (const auto& entry : scene.report().entries) {
-    check.equal("RCSTS bit 0 of " + std::string(entry.hostid == scene.hostid(0) ? "the holder" : "the other"),
-                entry.holder, entry.hostid == scene.hostid(0));
+    check.equal("RCSTS bit 0 of " + std::string(entry.hostid == scene.hostid(0) ? "the holder" : "the other"), entry.holder,
+                entry.hostid == scene.hostid(0));
   }
 }
 
@@ -118,8 +114,7 @@ CONFORMANCE_CASE(every_registrant_is_reported_as_holder, "nvme.reservation.repor
   }
 }
 
-CONFORMANCE_CASE(report_names_all_holders, "nvme.reservation.report.all-holders", roles::controller,
-                 needs(claims_types<kAll>)) {
+CONFORMANCE_CASE(report_names_all_holders, "nvme.reservation.report.all-holders", roles::controller, needs(claims_types<kAll>)) {
   ReservationScene scene(bench, check, 2);
   scene.held(kAll, 2);
   for (const std::size_t host : {0u, 1u}) scene.is_held_by(host, kAll);
@@ -142,8 +137,7 @@ CONFORMANCE_CASE(generation_counts_registrations, "nvme.reservation.report.gener
   changed(scene.clear(0, scene.key(0)), "Clear");
 }
 
-CONFORMANCE_CASE(generation_does_not_count_reservations, "nvme.reservation.report.generation-stays",
-                 roles::controller, exclusive) {
+CONFORMANCE_CASE(generation_does_not_count_reservations, "nvme.reservation.report.generation-stays", roles::controller, exclusive) {
   ReservationScene scene(bench, check, 2);
   scene.all_registered(1);
   const std::uint32_t before = scene.report().generation;
@@ -155,8 +149,7 @@ CONFORMANCE_CASE(generation_does_not_count_reservations, "nvme.reservation.repor
   check.equal("GEN after what was refused", scene.report().generation, before);
 }
 
-CONFORMANCE_CASE(generation_counts_by_one, "nvme.reservation.report.generation-step", roles::controller,
-                 reservations) {
+CONFORMANCE_CASE(generation_counts_by_one, "nvme.reservation.report.generation-step", roles::controller, reservations) {
   ReservationScene scene(bench, check, 1);
   const std::uint32_t before = scene.report().generation;
   check.precondition_success(scene.register_key(0, scene.key(0)), "Register");
@@ -167,8 +160,7 @@ CONFORMANCE_CASE(generation_counts_by_one, "nvme.reservation.report.generation-s
 
 // ---- persistence ----
 
-CONFORMANCE_CASE(register_changes_persistence, "nvme.reservation.persistence.register", roles::controller,
-                 persistence) {
+CONFORMANCE_CASE(register_changes_persistence, "nvme.reservation.persistence.register", roles::controller, persistence) {
   ReservationScene scene(bench, check, 1);
   RestoredPersistence restored(scene);
   const auto change = [&](PersistChange how, bool expected) {
@@ -182,8 +174,7 @@ CONFORMANCE_CASE(register_changes_persistence, "nvme.reservation.persistence.reg
   change(PersistChange::none, false);
 }
 
-CONFORMANCE_CASE(every_register_action_changes_persistence, "nvme.reservation.persistence.every-action", roles::controller,
-                 persistence) {
+CONFORMANCE_CASE(every_register_action_changes_persistence, "nvme.reservation.persistence.every-action", roles::controller, persistence) {
   ReservationScene scene(bench, check, 2);
   RestoredPersistence restored(scene);
   scene.all_registered(2);
@@ -202,14 +193,13 @@ CONFORMANCE_CASE(every_register_action_changes_persistence, "nvme.reservation.pe
   }
 }
 
-CONFORMANCE_CASE(register_refuses_a_reserved_change, "nvme.reservation.persistence.reserved", roles::controller,
-                 reservations, reaches{"reservation.cptpl"}) {
+CONFORMANCE_CASE(register_refuses_a_reserved_change, "nvme.reservation.persistence.reserved", roles::controller, reservations,
+                 reaches{"reservation.cptpl"}) {
   ReservationScene scene(bench, check, 1);
   check.status(scene.register_key(0, scene.key(0), PersistChange::reserved), sc::invalid_field);
 }
 
-CONFORMANCE_CASE(feature_changes_persistence, "nvme.reservation.persistence.feature", roles::controller,
-                 persistence) {
+CONFORMANCE_CASE(feature_changes_persistence, "nvme.reservation.persistence.feature", roles::controller, persistence) {
   ReservationScene scene(bench, check, 1);
   RestoredPersistence restored(scene);
   for (const bool on : {true, false}) {
@@ -253,8 +243,7 @@ CONFORMANCE_CASE(persistence_of_all_is_of_each, "nvme.reservation.persistence.fe
   for (const auto& [nsid, was] : before) (void)send(set(was), nsid);
 }
 
-CONFORMANCE_CASE(power_loss_ends_registrations, "nvme.reservation.persistence.lost", roles::controller,
-                 with_persistence, reservations) {
+CONFORMANCE_CASE(power_loss_ends_registrations, "nvme.reservation.persistence.lost", roles::controller, with_persistence, reservations) {
   ReservationScene scene(bench, check, 2);
   check.precondition_success(scene.register_key(0, scene.key(0), PersistChange::clear), "Register");
   check.precondition_success(scene.acquire(0, kExclusive), "Acquire");
@@ -265,8 +254,7 @@ CONFORMANCE_CASE(power_loss_ends_registrations, "nvme.reservation.persistence.lo
   check.success(scene.write(1, 8, 1), "Write of the other host");
 }
 
-CONFORMANCE_CASE(power_loss_spares_what_persists, "nvme.reservation.persistence.kept", roles::controller,
-                 with_persistence) {
+CONFORMANCE_CASE(power_loss_spares_what_persists, "nvme.reservation.persistence.kept", roles::controller, with_persistence) {
   ReservationScene scene(bench, check, 2);
   check.precondition_success(scene.register_key(0, scene.key(0), PersistChange::set), "Register");
   scene.registered(1, scene.key(1));

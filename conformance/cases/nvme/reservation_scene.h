@@ -17,13 +17,12 @@ using nvme::RegisterAction;
 using nvme::ReleaseAction;
 using nvme::ReservationType;
 
-inline constexpr ReservationType kReservationTypes[] = {
-    ReservationType::write_exclusive,
-    ReservationType::exclusive_access,
-    ReservationType::write_exclusive_registrants_only,
-    ReservationType::exclusive_access_registrants_only,
-    ReservationType::write_exclusive_all_registrants,
-    ReservationType::exclusive_access_all_registrants};
+inline constexpr ReservationType kReservationTypes[] = {ReservationType::write_exclusive,
+                                                        ReservationType::exclusive_access,
+                                                        ReservationType::write_exclusive_registrants_only,
+                                                        ReservationType::exclusive_access_registrants_only,
+                                                        ReservationType::write_exclusive_all_registrants,
+                                                        ReservationType::exclusive_access_all_registrants};
 
 /// Bit `n` of RESCAP claims type `n`.
 inline bool claims_type(const Declared& declared, ReservationType type) {
@@ -109,8 +108,7 @@ class ReservationScene {
   // ---- commands, to be judged ----
 
   host::RawReply register_key(std::size_t host, std::uint64_t key, PersistChange change = PersistChange::none) {
-    return send(host, host::reservation_register(nsid(), RegisterAction::register_key, change),
-                host::reservation_keys(0, key));
+    return send(host, host::reservation_register(nsid(), RegisterAction::register_key, change), host::reservation_keys(0, key));
   }
   host::RawReply replace(std::size_t host, std::uint64_t current, std::uint64_t key, bool ignore = false) {
     auto command = host::reservation_register(nsid(), RegisterAction::replace_key);
@@ -123,13 +121,11 @@ class ReservationScene {
     return send(host, command, host::reservation_keys(current, 0));
   }
   host::RawReply acquire(std::size_t host, ReservationType type, std::uint64_t current) {
-    return send(host, host::reservation_acquire(nsid(), AcquireAction::acquire, type),
-                host::reservation_keys(current, 0));
+    return send(host, host::reservation_acquire(nsid(), AcquireAction::acquire, type), host::reservation_keys(current, 0));
   }
   host::RawReply acquire(std::size_t host, ReservationType type) { return acquire(host, type, key(host)); }
   host::RawReply preempt(std::size_t host, std::uint64_t victim, ReservationType type) {
-    return send(host, host::reservation_acquire(nsid(), AcquireAction::preempt, type),
-                host::reservation_keys(key(host), victim));
+    return send(host, host::reservation_acquire(nsid(), AcquireAction::preempt, type), host::reservation_keys(key(host), victim));
   }
   host::RawReply release(std::size_t host, ReservationType type, std::uint64_t current) {
     return send(host, host::reservation_release(nsid(), ReleaseAction::release, type), host::reservation_key(current));
@@ -142,18 +138,14 @@ class ReservationScene {
   host::RawReply send(std::size_t host, const Record<L>& command, ByteView data) {
     return io(host).send(command, data).wait();
   }
-  host::RawReply read(std::size_t host, std::uint64_t lba) {
-    return io(host).send(host::read(nsid(), lba, 1), block_bytes()).wait();
-  }
+  host::RawReply read(std::size_t host, std::uint64_t lba) { return io(host).send(host::read(nsid(), lba, 1), block_bytes()).wait(); }
   host::RawReply write(std::size_t host, std::uint64_t lba, std::uint8_t mark) {
     return io(host).send(host::write(nsid(), lba, 1), pattern(mark, 1, block_bytes())).wait();
   }
 
   // ---- what is assumed to work ----
 
-  void registered(std::size_t host, std::uint64_t key) {
-    check_.precondition_success(register_key(host, key), "Reservation Register");
-  }
+  void registered(std::size_t host, std::uint64_t key) { check_.precondition_success(register_key(host, key), "Reservation Register"); }
   /// The first `count` hosts, each with its key.
   void all_registered(std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) registered(i, key(i));
@@ -173,8 +165,7 @@ class ReservationScene {
     namespace st = nvme::reservation_status;
     namespace rc = nvme::registered_controller;
     const View<nvme::ReservationStatus> status{data.first(nvme::ReservationStatus::size)};
-    ReservationReport report{status.get(st::gen), status.get(st::rtype), status.get(st::regstrnt),
-                             (status.get(st::ptpls) & 1) != 0, {}};
+    ReservationReport report{status.get(st::gen), status.get(st::rtype), status.get(st::regstrnt), (status.get(st::ptpls) & 1) != 0, {}};
     constexpr std::size_t kEach = nvme::RegisteredController::size;
     for (std::size_t i = 0; i < report.registrants && kEach * (i + 2) <= data.size(); ++i) {
       const View<nvme::RegisteredController> entry{data.subspan(kEach * (i + 1), kEach)};
@@ -206,8 +197,7 @@ class ReservationScene {
   }
   bool reported(std::size_t host) {
     const ReservationReport now = report();
-    return std::any_of(now.entries.begin(), now.entries.end(),
-                       [&](const auto& entry) { return entry.hostid == hostid(host); });
+    return std::any_of(now.entries.begin(), now.entries.end(), [&](const auto& entry) { return entry.hostid == hostid(host); });
   }
   void is_held(ReservationType type) { check_.equal("type of the reservation", report().type, type); }
   void is_held_by(std::size_t host, ReservationType type) {

@@ -12,11 +12,9 @@ namespace sz = nvme::sanitize_sqe;
 using nvme::SanitizeAction;
 using nvme::SanitizeState;
 
-const arranged with_inhibited_deallocation{
-    "a product that always deallocates what it sanitized",
-    [](EmbeddedSetup& setup) { setup.subsystem.sanitize.no_deallocate_inhibited = true; }};
-const arranged without_overwrite{"a product without overwrite",
-                                 [](EmbeddedSetup& setup) { setup.subsystem.sanitize.overwrite = false; }};
+const arranged with_inhibited_deallocation{"a product that always deallocates what it sanitized",
+                                           [](EmbeddedSetup& setup) { setup.subsystem.sanitize.no_deallocate_inhibited = true; }};
+const arranged without_overwrite{"a product without overwrite", [](EmbeddedSetup& setup) { setup.subsystem.sanitize.overwrite = false; }};
 const arranged of_version_2_1{"a product of version 2.1 that can be sanitized", [](EmbeddedSetup& setup) {
                                 setup.subsystem.version = fabrics::version(2, 1, 0);
                                 setup.subsystem.sanitize = {};
@@ -65,22 +63,18 @@ std::uint32_t sanicap_of(RawAssociation& association, Check& check) {
 CONFORMANCE_CASE(sanitize_is_claimed_with_its_log, "nvme.sanitize.claim", roles::controller,
                  needs(claims_lpa<nvme::lpa_bits::commands_effects>)) {
   RawAssociation& association = bench.associate();
-  const auto effects =
-      association.admin().send(host::get_log(nvme::LogPage::commands_effects, 4096), nvme::CommandEffects::size).wait();
+  const auto effects = association.admin().send(host::get_log(nvme::LogPage::commands_effects, 4096), nvme::CommandEffects::size).wait();
   check.precondition_success(effects, "Get Log Page");
   const auto opcode = static_cast<std::uint8_t>(nvme::AdminOpcode::sanitize);
-  const bool command = element<nvme::CommandEffect>(effects.data, nvme::command_effects::acs, opcode)
-                           .get(nvme::command_effect::csupp);
+  const bool command = element<nvme::CommandEffect>(effects.data, nvme::command_effects::acs, opcode).get(nvme::command_effect::csupp);
   const auto kind = nvme::sanicap_bits::crypto_erase | nvme::sanicap_bits::block_erase | nvme::sanicap_bits::overwrite;
   const bool kinds = (sanicap_of(association, check) & kind) != 0;
   check.equal("a kind of operation in SANICAP, as the command is supported", kinds, command);
   if (!command) return;
-  check.success(association.admin().send(host::get_log(nvme::LogPage::sanitize_status, 512), 512).wait(),
-                "Get Log Page 81h");
+  check.success(association.admin().send(host::get_log(nvme::LogPage::sanitize_status, 512), 512).wait(), "Get Log Page 81h");
 }
 
-CONFORMANCE_CASE(sanitize_kinds_are_of_the_subsystem, "nvme.sanitize.claim.same", roles::controller, with_sanitize,
-                 needs(sanitizes)) {
+CONFORMANCE_CASE(sanitize_kinds_are_of_the_subsystem, "nvme.sanitize.claim.same", roles::controller, with_sanitize, needs(sanitizes)) {
   RawAssociation& association = bench.associate();
   RawAssociation& other = bench.associate({.hostnqn = std::string(kOtherHost)});
   const std::uint32_t mine = sanicap_of(association, check);
@@ -96,17 +90,17 @@ CONFORMANCE_CASE(sanitize_progress_without_operation, "nvme.sanitize.log.idle", 
   check.equal("SPROG", log.get(sl::sprog), nvme::kSanitizeNoProgress);
 }
 
-CONFORMANCE_CASE(sanitize_refuses_a_reserved_action, "nvme.sanitize.action.reserved", roles::controller,
-                 needs(sanitizes), reaches{"sanitize.action"}) {
+CONFORMANCE_CASE(sanitize_refuses_a_reserved_action, "nvme.sanitize.action.reserved", roles::controller, needs(sanitizes),
+                 reaches{"sanitize.action"}) {
   RawAssociation& association = bench.associate();
   for (const unsigned action : {0u, 6u, 7u}) {
-    check.status(association.admin().send(host::sanitize(static_cast<SanitizeAction>(action))).wait(),
-                 sc::invalid_field, "action " + std::to_string(action));
+    check.status(association.admin().send(host::sanitize(static_cast<SanitizeAction>(action))).wait(), sc::invalid_field,
+                 "action " + std::to_string(action));
   }
 }
 
-CONFORMANCE_CASE(sanitize_refuses_what_it_does_not_claim, "nvme.sanitize.action.unsupported", roles::controller,
-                 without_overwrite, needs(sanitizes), reaches{"sanitize.action"}) {
+CONFORMANCE_CASE(sanitize_refuses_what_it_does_not_claim, "nvme.sanitize.action.unsupported", roles::controller, without_overwrite,
+                 needs(sanitizes), reaches{"sanitize.action"}) {
   RawAssociation& association = bench.associate();
   const std::uint32_t kinds = sanicap_of(association, check);
   check.precondition((kinds & nvme::sanicap_bits::overwrite) == 0, "SANICAP bit 2 (overwrite) is clear");
@@ -127,8 +121,7 @@ CONFORMANCE_CASE(overwrite_erases, "nvme.sanitize.overwrite", roles::controller,
   erases(bench, check, overwrite(1));
 }
 
-CONFORMANCE_CASE(sanitize_reaches_every_namespace, "nvme.sanitize.all-namespaces", roles::controller, with_sanitize,
-                 needs(sanitizes)) {
+CONFORMANCE_CASE(sanitize_reaches_every_namespace, "nvme.sanitize.all-namespaces", roles::controller, with_sanitize, needs(sanitizes)) {
   Sanitizing host(bench, check);
   const Bytes attached = host.manager.prepare(bench.nsid(), 0x12);
   const std::uint32_t hidden = host.manager.made_and_attached();
@@ -140,15 +133,13 @@ CONFORMANCE_CASE(sanitize_reaches_every_namespace, "nvme.sanitize.all-namespaces
   is_gone(check, host.manager.read(hidden, 0, 8), detached, "the data of a detached namespace");
 }
 
-CONFORMANCE_CASE(sanitize_log_names_the_operation, "nvme.sanitize.log.running", roles::controller, with_sanitize,
-                 needs(sanitizes)) {
+CONFORMANCE_CASE(sanitize_log_names_the_operation, "nvme.sanitize.log.running", roles::controller, with_sanitize, needs(sanitizes)) {
   Sanitizing host(bench, check);
   host.begin();
   check.require(host.state() == SanitizeState::in_progress, "the log says that an operation runs");
 }
 
-CONFORMANCE_CASE(sanitize_log_tells_the_progress, "nvme.sanitize.log.progress", roles::controller, with_sanitize,
-                 needs(sanitizes)) {
+CONFORMANCE_CASE(sanitize_log_tells_the_progress, "nvme.sanitize.log.progress", roles::controller, with_sanitize, needs(sanitizes)) {
   Sanitizing host(bench, check);
   host.begin();
   std::uint16_t last = 0;
@@ -166,8 +157,7 @@ CONFORMANCE_CASE(sanitize_log_tells_the_progress, "nvme.sanitize.log.progress", 
   check.that(moved, "SPROG rises");
 }
 
-CONFORMANCE_CASE(sanitize_progress_is_of_65536, "nvme.sanitize.log.progress-unit", roles::controller, with_sanitize,
-                 needs(sanitizes)) {
+CONFORMANCE_CASE(sanitize_progress_is_of_65536, "nvme.sanitize.log.progress-unit", roles::controller, with_sanitize, needs(sanitizes)) {
   // So many looks at an operation cannot all fall into its first six hundredths of a second.
   constexpr unsigned kLooks = 20;
   constexpr std::uint16_t kHundred = 100;
@@ -186,19 +176,16 @@ CONFORMANCE_CASE(sanitize_progress_is_of_65536, "nvme.sanitize.log.progress-unit
   check.that(most > kHundred, "SPROG counts to 65,536", words(most) + " is the most that was seen");
 }
 
-CONFORMANCE_CASE(sanitize_log_tells_the_end, "nvme.sanitize.log.completed", roles::controller, with_sanitize,
-                 needs(sanitizes)) {
+CONFORMANCE_CASE(sanitize_log_tells_the_end, "nvme.sanitize.log.completed", roles::controller, with_sanitize, needs(sanitizes)) {
   Sanitizing host(bench, check);
   host.run();
   const auto log = host.log();
-  check.require(
-      log.get(sl::sos) == SanitizeState::completed || log.get(sl::sos) == SanitizeState::completed_deallocated,
-      "the log says that the operation succeeded");
+  check.require(log.get(sl::sos) == SanitizeState::completed || log.get(sl::sos) == SanitizeState::completed_deallocated,
+                "the log says that the operation succeeded");
   check.equal("SPROG", log.get(sl::sprog), nvme::kSanitizeNoProgress);
 }
 
-CONFORMANCE_CASE(sanitize_log_holds_the_command, "nvme.sanitize.log.command", roles::controller, with_sanitize,
-                 needs(sanitizes)) {
+CONFORMANCE_CASE(sanitize_log_holds_the_command, "nvme.sanitize.log.command", roles::controller, with_sanitize, needs(sanitizes)) {
   Sanitizing host(bench, check);
   auto command = host::sanitize(host.any());
   command.set(sz::ause, true);
@@ -218,8 +205,7 @@ CONFORMANCE_CASE(sanitize_log_counts_the_passes, "nvme.sanitize.log.passes", rol
   }
 }
 
-CONFORMANCE_CASE(sanitize_log_tells_of_erased_data, "nvme.sanitize.log.erased", roles::controller, with_sanitize,
-                 needs(sanitizes)) {
+CONFORMANCE_CASE(sanitize_log_tells_of_erased_data, "nvme.sanitize.log.erased", roles::controller, with_sanitize, needs(sanitizes)) {
   Sanitizing host(bench, check);
   host.manager.prepare(bench.nsid(), 0x11);
   check.equal("GDE after a write", host.log().get(sl::gde), false);
@@ -238,8 +224,8 @@ CONFORMANCE_CASE(sanitize_end_is_announced, "nvme.sanitize.event", roles::contro
   check.equal("event", event->dw0() & 0xFFFFFF, 0x810106u);
 }
 
-CONFORMANCE_CASE(sanitize_end_is_announced_by_one, "nvme.sanitize.event.one", roles::controller, of_version_2_1,
-                 needs(sanitizes), needs(says_who_announces)) {
+CONFORMANCE_CASE(sanitize_end_is_announced_by_one, "nvme.sanitize.event.one", roles::controller, of_version_2_1, needs(sanitizes),
+                 needs(says_who_announces)) {
   Sanitizing host(bench, check);
   Manager other(bench, check, {.hostnqn = std::string(kOtherHost)});
   auto request = other.admin().send(host::async_event_request());
@@ -251,8 +237,7 @@ CONFORMANCE_CASE(sanitize_end_is_announced_by_one, "nvme.sanitize.event.one", ro
   check.that(!event || !of_sanitize(event->dw0()), "no event comes at another controller", "one came");
 }
 
-CONFORMANCE_CASE(sanitize_refused_changes_nothing, "nvme.sanitize.refused.nothing", roles::controller, with_sanitize,
-                 needs(sanitizes)) {
+CONFORMANCE_CASE(sanitize_refused_changes_nothing, "nvme.sanitize.refused.nothing", roles::controller, with_sanitize, needs(sanitizes)) {
   Sanitizing host(bench, check);
   const Bytes data = host.manager.prepare(bench.nsid(), 0x41);
   const auto before = host.log();
@@ -263,8 +248,8 @@ CONFORMANCE_CASE(sanitize_refused_changes_nothing, "nvme.sanitize.refused.nothin
   if (check.success(read, "Read")) check.bytes("the data", read.data, data);
 }
 
-CONFORMANCE_CASE(sanitize_spares_protected_namespaces, "nvme.sanitize.write-protected", roles::controller,
-                 with_sanitize, needs(sanitizes), reaches{"sanitize.write_protected"}) {
+CONFORMANCE_CASE(sanitize_spares_protected_namespaces, "nvme.sanitize.write-protected", roles::controller, with_sanitize, needs(sanitizes),
+                 reaches{"sanitize.write_protected"}) {
   Sanitizing host(bench, check);
   const Bytes data = host.manager.prepare(bench.nsid(), 0x42);
   bench.subsystem().find_namespace(bench.nsid())->set_write_protection(1);
@@ -273,22 +258,22 @@ CONFORMANCE_CASE(sanitize_spares_protected_namespaces, "nvme.sanitize.write-prot
   if (check.success(read, "Read")) check.bytes("the data", read.data, data);
 }
 
-CONFORMANCE_CASE(sanitize_waits_for_no_firmware, "nvme.sanitize.firmware-pending", roles::controller, with_sanitize,
-                 needs(sanitizes), reaches{"sanitize.firmware_pending"}) {
+CONFORMANCE_CASE(sanitize_waits_for_no_firmware, "nvme.sanitize.firmware-pending", roles::controller, with_sanitize, needs(sanitizes),
+                 reaches{"sanitize.firmware_pending"}) {
   Sanitizing host(bench, check);
   const auto commit = host::firmware_commit(1, nvme::CommitAction::activate);
   check.precondition_success(host.manager.admin().send(commit).wait(), "Firmware Commit");
   check.refused(host.sanitize(host.any()), "Sanitize before the reset");
 }
 
-CONFORMANCE_CASE(sanitize_cannot_avoid_deallocation, "nvme.sanitize.no-deallocate", roles::controller,
-                 with_inhibited_deallocation, needs(sanitizes), reaches{"sanitize.no_deallocate"}) {
+CONFORMANCE_CASE(sanitize_cannot_avoid_deallocation, "nvme.sanitize.no-deallocate", roles::controller, with_inhibited_deallocation,
+                 needs(sanitizes), reaches{"sanitize.no_deallocate"}) {
   Sanitizing host(bench, check);
   check.status(host.sanitize(without_deallocation(host)), sc::invalid_field);
 }
 
-CONFORMANCE_CASE(sanitize_says_that_it_deallocated, "nvme.sanitize.no-deallocate.warning", roles::controller,
-                 with_inhibited_deallocation, needs(sanitizes)) {
+CONFORMANCE_CASE(sanitize_says_that_it_deallocated, "nvme.sanitize.no-deallocate.warning", roles::controller, with_inhibited_deallocation,
+                 needs(sanitizes)) {
   Sanitizing host(bench, check);
   const auto set = host::set_features(nvme::FeatureId::sanitize_configuration, 1);
   if (!check.success(host.manager.admin().send(set).wait(), "Set Features, NODRM")) return;
@@ -300,8 +285,7 @@ CONFORMANCE_CASE(sanitize_says_that_it_deallocated, "nvme.sanitize.no-deallocate
   check.that(host.state() == SanitizeState::completed_deallocated, "the log says that blocks were deallocated");
 }
 
-CONFORMANCE_CASE(sanitize_keeps_its_estimates, "nvme.sanitize.estimates", roles::controller, with_sanitize,
-                 needs(sanitizes)) {
+CONFORMANCE_CASE(sanitize_keeps_its_estimates, "nvme.sanitize.estimates", roles::controller, with_sanitize, needs(sanitizes)) {
   Sanitizing host(bench, check);
   const auto log = host.log();
   const std::pair<SanitizeAction, std::uint32_t> kinds[] = {{SanitizeAction::block_erase, log.get(sl::etbe)},

@@ -16,8 +16,8 @@ Record<nvme::SanitizeSqe> erase(Sanitizing& host, bool unrestricted) {
   return command;
 }
 
-constexpr unsigned kForbidden = nvme::oacs_bits::format_nvm | nvme::oacs_bits::security |
-                                nvme::oacs_bits::namespace_management | nvme::oacs_bits::self_test;
+constexpr unsigned kForbidden =
+    nvme::oacs_bits::format_nvm | nvme::oacs_bits::security | nvme::oacs_bits::namespace_management | nvme::oacs_bits::self_test;
 
 std::optional<std::string> has_forbidden_commands(const Declared& declared) {
   if (!declared.known || (declared.identify().get(nvme::id_ctrl::oacs) & kForbidden) != 0) return {};
@@ -48,8 +48,7 @@ void send_what_is_forbidden(ControllerBench& bench, Sanitizing& host, Judge&& ju
 void fail(ControllerBench& bench, Sanitizing& host, Check& check, bool unrestricted) {
   bench.subsystem().sanitizer().fail_next();
   host.run(erase(host, unrestricted));
-  check.precondition(host.state() == SanitizeState::failed || host.state() != SanitizeState::in_progress,
-                     "the operation has ended");
+  check.precondition(host.state() == SanitizeState::failed || host.state() != SanitizeState::in_progress, "the operation has ended");
 }
 
 /// I/O works as ever.
@@ -87,33 +86,30 @@ CONFORMANCE_CASE(sanitize_refuses_io, "nvme.sanitize.running.io", roles::control
   }
 }
 
-CONFORMANCE_CASE(sanitize_refuses_another_operation, "nvme.sanitize.running.again", roles::controller, with_sanitize,
-                 needs(sanitizes), reaches{"sanitize.in_progress"}) {
+CONFORMANCE_CASE(sanitize_refuses_another_operation, "nvme.sanitize.running.again", roles::controller, with_sanitize, needs(sanitizes),
+                 reaches{"sanitize.in_progress"}) {
   Sanitizing host(bench, check);
   host.begin();
   check.status(host.sanitize(host.any()), sc::sanitize_in_progress);
 }
 
-CONFORMANCE_CASE(sanitize_refuses_admin_commands, "nvme.sanitize.running.admin", roles::controller, with_sanitize,
-                 needs(sanitizes), needs(has_forbidden_commands), reaches{"sanitize.admin"}) {
+CONFORMANCE_CASE(sanitize_refuses_admin_commands, "nvme.sanitize.running.admin", roles::controller, with_sanitize, needs(sanitizes),
+                 needs(has_forbidden_commands), reaches{"sanitize.admin"}) {
   Sanitizing host(bench, check);
   host.begin();
-  send_what_is_forbidden(bench, host, [&](const host::RawReply& reply, std::string_view what) {
-    check.status(reply, sc::sanitize_in_progress, what);
-  });
+  send_what_is_forbidden(bench, host,
+                         [&](const host::RawReply& reply, std::string_view what) { check.status(reply, sc::sanitize_in_progress, what); });
 }
 
-CONFORMANCE_CASE(sanitize_refuses_new_firmware, "nvme.sanitize.running.firmware", roles::controller, with_sanitize,
-                 needs(sanitizes), needs(updates_firmware), reaches{"sanitize.admin"}) {
+CONFORMANCE_CASE(sanitize_refuses_new_firmware, "nvme.sanitize.running.firmware", roles::controller, with_sanitize, needs(sanitizes),
+                 needs(updates_firmware), reaches{"sanitize.admin"}) {
   Sanitizing host(bench, check);
   host.begin();
   const auto commit = host::firmware_commit(1, nvme::CommitAction::activate_at_once);
-  check.status(host.manager.admin().send(commit).wait(),
-               one_of(sc::sanitize_in_progress, sc::firmware_activation_prohibited));
+  check.status(host.manager.admin().send(commit).wait(), one_of(sc::sanitize_in_progress, sc::firmware_activation_prohibited));
 }
 
-CONFORMANCE_CASE(sanitize_leaves_the_association, "nvme.sanitize.running.allowed", roles::controller, with_sanitize,
-                 needs(sanitizes)) {
+CONFORMANCE_CASE(sanitize_leaves_the_association, "nvme.sanitize.running.allowed", roles::controller, with_sanitize, needs(sanitizes)) {
   Sanitizing host(bench, check);
   host.begin();
   host::RawQueue& admin = host.manager.admin();
@@ -121,13 +117,12 @@ CONFORMANCE_CASE(sanitize_leaves_the_association, "nvme.sanitize.running.allowed
   check.success(admin.send(host::get_features(nvme::FeatureId::number_of_queues)).wait(), "Get Features");
   if (!has_keep_alive(bench.declared())) check.success(admin.send(host::keep_alive()).wait(), "Keep Alive");
   for (const auto page : {nvme::LogPage::error_information, nvme::LogPage::smart, nvme::LogPage::sanitize_status}) {
-    check.success(admin.send(host::get_log(page, 512), 512).wait(),
-                  "Get Log Page, " + std::string(nvme::log_page_name(lid_of(page))));
+    check.success(admin.send(host::get_log(page, 512), 512).wait(), "Get Log Page, " + std::string(nvme::log_page_name(lid_of(page))));
   }
 }
 
-CONFORMANCE_CASE(sanitize_hides_blocks_in_the_error_log, "nvme.sanitize.running.error-log", roles::controller,
-                 with_sanitize, needs(sanitizes)) {
+CONFORMANCE_CASE(sanitize_hides_blocks_in_the_error_log, "nvme.sanitize.running.error-log", roles::controller, with_sanitize,
+                 needs(sanitizes)) {
   Sanitizing host(bench, check);
   const std::uint64_t blocks = bench.declared().blocks;
   const auto beyond = host.manager.read(bench.nsid(), blocks + 5, 1);
@@ -142,8 +137,8 @@ CONFORMANCE_CASE(sanitize_hides_blocks_in_the_error_log, "nvme.sanitize.running.
   check.equal("LBA in the error log", newest(), 0u);
 }
 
-CONFORMANCE_CASE(sanitize_binds_other_controllers, "nvme.sanitize.running.other-controller", roles::controller,
-                 with_sanitize, needs(sanitizes)) {
+CONFORMANCE_CASE(sanitize_binds_other_controllers, "nvme.sanitize.running.other-controller", roles::controller, with_sanitize,
+                 needs(sanitizes)) {
   Sanitizing host(bench, check);
   Sanitizing other(bench, check, {.hostnqn = std::string(kOtherHost)});
   other.manager.prepare(bench.nsid(), 0x31);
@@ -155,8 +150,8 @@ CONFORMANCE_CASE(sanitize_binds_other_controllers, "nvme.sanitize.running.other-
   check.status(other.sanitize(other.any()), sc::sanitize_in_progress, "Sanitize at another controller");
 }
 
-CONFORMANCE_CASE(sanitize_outlives_a_controller_reset, "nvme.sanitize.controller-reset", roles::controller,
-                 with_sanitize, needs(sanitizes)) {
+CONFORMANCE_CASE(sanitize_outlives_a_controller_reset, "nvme.sanitize.controller-reset", roles::controller, with_sanitize,
+                 needs(sanitizes)) {
   Sanitizing host(bench, check);
   host.begin();
   host.manager.association.disable();
@@ -166,8 +161,7 @@ CONFORMANCE_CASE(sanitize_outlives_a_controller_reset, "nvme.sanitize.controller
   check.that(host.state() == SanitizeState::completed, "the operation succeeds");
 }
 
-CONFORMANCE_CASE(sanitize_outlives_a_power_loss, "nvme.sanitize.power-loss", roles::controller, with_sanitize,
-                 needs(sanitizes)) {
+CONFORMANCE_CASE(sanitize_outlives_a_power_loss, "nvme.sanitize.power-loss", roles::controller, with_sanitize, needs(sanitizes)) {
   {
     Sanitizing host(bench, check);
     host.begin();
@@ -180,15 +174,14 @@ CONFORMANCE_CASE(sanitize_outlives_a_power_loss, "nvme.sanitize.power-loss", rol
   check.that(after.state() == SanitizeState::completed, "the operation succeeds");
 }
 
-CONFORMANCE_CASE(sanitize_failure_is_told, "nvme.sanitize.failed.state", roles::controller, with_sanitize,
-                 needs(sanitizes)) {
+CONFORMANCE_CASE(sanitize_failure_is_told, "nvme.sanitize.failed.state", roles::controller, with_sanitize, needs(sanitizes)) {
   Sanitizing host(bench, check);
   fail(bench, host, check, true);
   check.that(host.state() == SanitizeState::failed, "the log says that the operation failed");
 }
 
-CONFORMANCE_CASE(sanitize_failure_refuses_commands, "nvme.sanitize.failed.refused", roles::controller, with_sanitize,
-                 needs(sanitizes), reaches{"sanitize.failed.io"}) {
+CONFORMANCE_CASE(sanitize_failure_refuses_commands, "nvme.sanitize.failed.refused", roles::controller, with_sanitize, needs(sanitizes),
+                 reaches{"sanitize.failed.io"}) {
   Sanitizing host(bench, check);
   host.manager.prepare(bench.nsid(), 0x21);
   fail(bench, host, check, true);
@@ -199,24 +192,22 @@ CONFORMANCE_CASE(sanitize_failure_refuses_commands, "nvme.sanitize.failed.refuse
   });
 }
 
-CONFORMANCE_CASE(sanitize_failure_may_be_left, "nvme.sanitize.failed.exit", roles::controller, with_sanitize,
-                 needs(sanitizes)) {
+CONFORMANCE_CASE(sanitize_failure_may_be_left, "nvme.sanitize.failed.exit", roles::controller, with_sanitize, needs(sanitizes)) {
   Sanitizing host(bench, check);
   fail(bench, host, check, true);
   if (!check.success(host.sanitize(SanitizeAction::exit_failure_mode), "exit failure mode")) return;
   serves(bench, host, check);
 }
 
-CONFORMANCE_CASE(sanitize_restricted_failure_stays, "nvme.sanitize.failed.restricted", roles::controller, with_sanitize,
-                 needs(sanitizes), reaches{"sanitize.restricted"}) {
+CONFORMANCE_CASE(sanitize_restricted_failure_stays, "nvme.sanitize.failed.restricted", roles::controller, with_sanitize, needs(sanitizes),
+                 reaches{"sanitize.restricted"}) {
   Sanitizing host(bench, check);
   fail(bench, host, check, false);
   check.status(host.sanitize(SanitizeAction::exit_failure_mode), sc::sanitize_failed, "exit failure mode");
   check.status(host.sanitize(erase(host, true)), sc::sanitize_failed, "an unrestricted operation");
 }
 
-CONFORMANCE_CASE(sanitize_leads_out_of_a_failure, "nvme.sanitize.failed.again", roles::controller, with_sanitize,
-                 needs(sanitizes)) {
+CONFORMANCE_CASE(sanitize_leads_out_of_a_failure, "nvme.sanitize.failed.again", roles::controller, with_sanitize, needs(sanitizes)) {
   Sanitizing host(bench, check);
   fail(bench, host, check, false);
   if (!check.success(host.sanitize(erase(host, false)), "another operation")) return;

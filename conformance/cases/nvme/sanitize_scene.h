@@ -18,8 +18,7 @@ inline std::optional<std::string> sanitizes(const Declared& declared) {
 inline nvme::SanitizeAction offered_action(const Declared& declared) {
   const std::uint32_t kinds = declared.identify().get(nvme::id_ctrl::sanicap);
   if ((kinds & nvme::sanicap_bits::block_erase) != 0) return nvme::SanitizeAction::block_erase;
-  return (kinds & nvme::sanicap_bits::crypto_erase) != 0 ? nvme::SanitizeAction::crypto_erase
-                                                         : nvme::SanitizeAction::overwrite;
+  return (kinds & nvme::sanicap_bits::crypto_erase) != 0 ? nvme::SanitizeAction::crypto_erase : nvme::SanitizeAction::overwrite;
 }
 template <std::uint32_t Kind>
 std::optional<std::string> sanitizes_by(const Declared& declared) {
@@ -27,9 +26,7 @@ std::optional<std::string> sanitizes_by(const Declared& declared) {
   return "SANICAP does not have the bit " + std::to_string(Kind);
 }
 
-inline const arranged with_sanitize{"a product that can be sanitized", [](EmbeddedSetup& setup) {
-                                      setup.subsystem.sanitize = {};
-                                    }};
+inline const arranged with_sanitize{"a product that can be sanitized", [](EmbeddedSetup& setup) { setup.subsystem.sanitize = {}; }};
 
 /// How long an operation of the emulated product may take.
 inline constexpr Duration kSanitizeLimit = Duration::s(600);

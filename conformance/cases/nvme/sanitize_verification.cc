@@ -17,8 +17,7 @@ void set_up_verification(EmbeddedSetup& setup) {
   setup.subsystem.version = fabrics::version(2, 1, 0);
   setup.subsystem.sanitize = {};
 }
-const arranged with_verification{"a product whose media can be verified after a sanitize operation",
-                                 &set_up_verification};
+const arranged with_verification{"a product whose media can be verified after a sanitize operation", &set_up_verification};
 // A product that took the command all the same would be erased.
 const arranged without_verification{"a product that can be sanitized, without verification", [](EmbeddedSetup& setup) {
                                       set_up_verification(setup);
@@ -69,21 +68,19 @@ class Verifying {
 };
 
 std::uint32_t event_of(nvme::Event event) { return event.dw0(); }
-constexpr nvme::Event kEntered{nvme::EventType::command_set, nvme::event_info::command_set_sanitize_media_verification,
-                               0x81};
+constexpr nvme::Event kEntered{nvme::EventType::command_set, nvme::event_info::command_set_sanitize_media_verification, 0x81};
 constexpr nvme::Event kCompleted{nvme::EventType::command_set, nvme::event_info::command_set_sanitize_completed, 0x81};
 
 }  // namespace
 
-CONFORMANCE_CASE(verification_needs_its_claim, "nvme.sanitize.verification.claim", roles::controller,
-                 without_verification, needs(sanitizes_by<nvme::sanicap_bits::block_erase>), needs(verifies_nothing),
-                 reaches{"sanitize.verification"}) {
+CONFORMANCE_CASE(verification_needs_its_claim, "nvme.sanitize.verification.claim", roles::controller, without_verification,
+                 needs(sanitizes_by<nvme::sanicap_bits::block_erase>), needs(verifies_nothing), reaches{"sanitize.verification"}) {
   const auto reply = bench.associate().admin().send(with_emvs(SanitizeAction::block_erase)).wait();
   check.status(reply, sc::invalid_field, "Sanitize with EMVS");
 }
 
-CONFORMANCE_CASE(verification_keeps_to_its_kinds, "nvme.sanitize.verification.combination", roles::controller,
-                 with_verification, needs(sanitizes), reaches{"sanitize.verification.combination"}) {
+CONFORMANCE_CASE(verification_keeps_to_its_kinds, "nvme.sanitize.verification.combination", roles::controller, with_verification,
+                 needs(sanitizes), reaches{"sanitize.verification.combination"}) {
   Sanitizing host(bench, check);
   check.status(host.sanitize(with_emvs(SanitizeAction::overwrite)), sc::invalid_field, "Overwrite with EMVS");
   auto kept = with_emvs(SanitizeAction::block_erase);
@@ -91,8 +88,8 @@ CONFORMANCE_CASE(verification_keeps_to_its_kinds, "nvme.sanitize.verification.co
   check.status(host.sanitize(kept), sc::invalid_field, "Block Erase with EMVS and NDAS");
 }
 
-CONFORMANCE_CASE(verification_is_a_phase_of_its_own, "nvme.sanitize.verification.phase", roles::controller,
-                 with_verification, needs(sanitizes)) {
+CONFORMANCE_CASE(verification_is_a_phase_of_its_own, "nvme.sanitize.verification.phase", roles::controller, with_verification,
+                 needs(sanitizes)) {
   Verifying scene(bench, check);
   scene.begin();
   check.equal("SANS while it erases", scene.phase(), SanitizePhase::restricted_processing);
@@ -105,8 +102,7 @@ CONFORMANCE_CASE(verification_is_a_phase_of_its_own, "nvme.sanitize.verification
   check.that(scene.reaches(SanitizePhase::idle), "SANS is 0h at the end", "it is not");
 }
 
-CONFORMANCE_CASE(verification_is_announced, "nvme.sanitize.verification.event", roles::controller, with_verification,
-                 needs(sanitizes)) {
+CONFORMANCE_CASE(verification_is_announced, "nvme.sanitize.verification.event", roles::controller, with_verification, needs(sanitizes)) {
   Verifying scene(bench, check);
   auto request = scene.host.manager.admin().send(host::async_event_request());
   scene.begin();
@@ -115,8 +111,7 @@ CONFORMANCE_CASE(verification_is_announced, "nvme.sanitize.verification.event", 
   check.equal("event", event->dw0() & 0xFFFFFF, event_of(kEntered));
 }
 
-CONFORMANCE_CASE(verified_media_can_be_read, "nvme.sanitize.verification.read", roles::controller, with_verification,
-                 needs(sanitizes)) {
+CONFORMANCE_CASE(verified_media_can_be_read, "nvme.sanitize.verification.read", roles::controller, with_verification, needs(sanitizes)) {
   Verifying scene(bench, check);
   scene.enter();
   const auto reply = scene.host.manager.read(bench.nsid(), 0, 8);
@@ -125,8 +120,8 @@ CONFORMANCE_CASE(verified_media_can_be_read, "nvme.sanitize.verification.read", 
   check.that(reply.data.empty() || !same, "what was written is not read", "it is");
 }
 
-CONFORMANCE_CASE(verified_media_have_no_tags, "nvme.sanitize.verification.checks", roles::controller,
-                 with_verification, needs(sanitizes), reaches{"sanitize.verification.checks"}) {
+CONFORMANCE_CASE(verified_media_have_no_tags, "nvme.sanitize.verification.checks", roles::controller, with_verification, needs(sanitizes),
+                 reaches{"sanitize.verification.checks"}) {
   Verifying scene(bench, check);
   scene.enter();
   auto command = host::read(bench.nsid(), 0, 8);
@@ -135,15 +130,15 @@ CONFORMANCE_CASE(verified_media_have_no_tags, "nvme.sanitize.verification.checks
   check.status(reply, sc::invalid_field, "Read with PRCHK");
 }
 
-CONFORMANCE_CASE(verified_media_cannot_be_written, "nvme.sanitize.verification.write", roles::controller,
-                 with_verification, needs(sanitizes)) {
+CONFORMANCE_CASE(verified_media_cannot_be_written, "nvme.sanitize.verification.write", roles::controller, with_verification,
+                 needs(sanitizes)) {
   Verifying scene(bench, check);
   scene.enter();
   check.status(scene.host.manager.write(bench.nsid(), 0, scene.before), sc::sanitize_in_progress, "Write");
 }
 
-CONFORMANCE_CASE(verification_admits_no_other_action, "nvme.sanitize.verification.again", roles::controller,
-                 with_verification, needs(sanitizes), reaches{"sanitize.verification.again"}) {
+CONFORMANCE_CASE(verification_admits_no_other_action, "nvme.sanitize.verification.again", roles::controller, with_verification,
+                 needs(sanitizes), reaches{"sanitize.verification.again"}) {
   Verifying scene(bench, check);
   scene.enter();
   for (const SanitizeAction action : {SanitizeAction::block_erase, SanitizeAction::exit_failure_mode}) {
@@ -151,8 +146,7 @@ CONFORMANCE_CASE(verification_admits_no_other_action, "nvme.sanitize.verificatio
   }
 }
 
-CONFORMANCE_CASE(verification_can_be_left, "nvme.sanitize.verification.exit", roles::controller, with_verification,
-                 needs(sanitizes)) {
+CONFORMANCE_CASE(verification_can_be_left, "nvme.sanitize.verification.exit", roles::controller, with_verification, needs(sanitizes)) {
   Verifying scene(bench, check);
   auto first = scene.host.manager.admin().send(host::async_event_request());
   scene.begin();
@@ -167,15 +161,14 @@ CONFORMANCE_CASE(verification_can_be_left, "nvme.sanitize.verification.exit", ro
   check.success(scene.host.manager.read(bench.nsid(), 0, 8), "Read");
 }
 
-CONFORMANCE_CASE(verification_is_left_where_it_is, "nvme.sanitize.verification.exit-nothing", roles::controller,
-                 with_verification, needs(sanitizes), reaches{"sanitize.verification.exit"}) {
+CONFORMANCE_CASE(verification_is_left_where_it_is, "nvme.sanitize.verification.exit-nothing", roles::controller, with_verification,
+                 needs(sanitizes), reaches{"sanitize.verification.exit"}) {
   Sanitizing host(bench, check);
   check.status(host.sanitize(SanitizeAction::exit_media_verification), sc::invalid_field,
                "Exit Media Verification State where there is none");
 }
 
-CONFORMANCE_CASE(reset_ends_the_verification, "nvme.sanitize.verification.reset", roles::controller,
-                 with_verification, needs(sanitizes)) {
+CONFORMANCE_CASE(reset_ends_the_verification, "nvme.sanitize.verification.reset", roles::controller, with_verification, needs(sanitizes)) {
   {
     Verifying scene(bench, check);
     scene.enter();
@@ -184,8 +177,7 @@ CONFORMANCE_CASE(reset_ends_the_verification, "nvme.sanitize.verification.reset"
   Sanitizing again(bench, check);
   const auto log = again.log();
   check.equal("MVCNCLD", log.get(sl::mvcncld), true);
-  check.equal("SANS", log.get(sl::sans),
-              one_of(SanitizePhase::post_verification_deallocation, SanitizePhase::idle));
+  check.equal("SANS", log.get(sl::sans), one_of(SanitizePhase::post_verification_deallocation, SanitizePhase::idle));
 }
 
 }  // namespace fb::conformance

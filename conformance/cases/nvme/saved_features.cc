@@ -53,9 +53,7 @@ class SavedScene {
   std::uint32_t before() const { return before_; }
   std::uint32_t value() const { return value_; }
 
-  host::RawReply get(FeatureId id, FeatureSelect select) {
-    return association_->admin().send(host::get_features(id, select)).wait();
-  }
+  host::RawReply get(FeatureId id, FeatureSelect select) { return association_->admin().send(host::get_features(id, select)).wait(); }
   std::uint32_t value(FeatureSelect select) {
     const auto reply = get(feature_->id, select);
     check_.precondition_success(reply, "Get Features");
@@ -93,9 +91,7 @@ constexpr std::int64_t kSlackMs = 1000;
 host::RawReply set_timestamp(RawAssociation& association, std::uint64_t ms) {
   Record<nvme::Timestamp> value;
   value.set(ts::low, ms & 0xFFFFFFFF).set(ts::high, ms >> 32);
-  return association.admin()
-      .send(host::set_features(FeatureId::timestamp, 0), Bytes(value.bytes().begin(), value.bytes().end()))
-      .wait();
+  return association.admin().send(host::set_features(FeatureId::timestamp, 0), Bytes(value.bytes().begin(), value.bytes().end())).wait();
 }
 host::RawReply get_timestamp(RawAssociation& association) {
   return association.admin().send(host::get_features(FeatureId::timestamp), nvme::Timestamp::size).wait();
@@ -105,22 +101,20 @@ Record<nvme::Timestamp> timestamp_of(RawAssociation& association, Check& check) 
   check.require_success(reply, "Get Features, Timestamp");
   return Record<nvme::Timestamp>{reply.data};
 }
-std::uint64_t ms_of(const Record<nvme::Timestamp>& value) {
-  return std::uint64_t{value.get(ts::high)} << 32 | value.get(ts::low);
-}
+std::uint64_t ms_of(const Record<nvme::Timestamp>& value) { return std::uint64_t{value.get(ts::high)} << 32 | value.get(ts::low); }
 
 }  // namespace
 
-CONFORMANCE_CASE(saving_a_feature_sets_it, "nvme.saved.current", roles::controller,
-                 needs(claims_oncs<nvme::oncs_bits::save_and_select>), with_saveable_features) {
+CONFORMANCE_CASE(saving_a_feature_sets_it, "nvme.saved.current", roles::controller, needs(claims_oncs<nvme::oncs_bits::save_and_select>),
+                 with_saveable_features) {
   SavedScene scene(bench, check);
   if (!scene.save()) return;
   check.equal("current value", scene.value(FeatureSelect::current), scene.value());
   scene.restore();
 }
 
-CONFORMANCE_CASE(saved_value_reads_back, "nvme.saved.read", roles::controller,
-                 needs(claims_oncs<nvme::oncs_bits::save_and_select>), with_saveable_features) {
+CONFORMANCE_CASE(saved_value_reads_back, "nvme.saved.read", roles::controller, needs(claims_oncs<nvme::oncs_bits::save_and_select>),
+                 with_saveable_features) {
   SavedScene scene(bench, check);
   if (!scene.save()) return;
   check.equal("saved value", scene.value(FeatureSelect::saved), scene.value());
@@ -169,12 +163,10 @@ CONFORMANCE_CASE(saved_value_of_what_cannot_be_saved_is_the_default, "nvme.saved
   };
   const auto capabilities = get(FeatureSelect::capabilities);
   check.precondition_success(capabilities, "Get Features with SEL 3");
-  check.precondition((capabilities.dw0() & nvme::feature_capability_bits::saveable) == 0,
-                     "Number of Queues cannot be saved");
+  check.precondition((capabilities.dw0() & nvme::feature_capability_bits::saveable) == 0, "Number of Queues cannot be saved");
   const auto normal = get(FeatureSelect::default_value);
   check.precondition_success(normal, "Get Features with SEL 1");
-  check.precondition_success(association.admin().send(host::set_features(FeatureId::number_of_queues, 0)).wait(),
-                             "Set Features");
+  check.precondition_success(association.admin().send(host::set_features(FeatureId::number_of_queues, 0)).wait(), "Set Features");
   const auto saved = get(FeatureSelect::saved);
   check.require_success(saved, "Get Features with SEL 2");
   check.equal("saved value", saved.dw0(), normal.dw0());
@@ -184,9 +176,7 @@ CONFORMANCE_CASE(host_behavior_cannot_be_saved, "nvme.saved.host-behavior", role
                  needs(claims_oncs<nvme::oncs_bits::save_and_select>)) {
   RawAssociation& association = bench.associate();
   const auto capabilities =
-      association.admin()
-          .send(host::get_features(FeatureId::host_behavior_support, FeatureSelect::capabilities))
-          .wait();
+      association.admin().send(host::get_features(FeatureId::host_behavior_support, FeatureSelect::capabilities)).wait();
   check.precondition_success(capabilities, "Get Features with SEL 3");
   check.that((capabilities.dw0() & nvme::feature_capability_bits::saveable) == 0, "it is not saveable");
   auto command = host::set_features(FeatureId::host_behavior_support, 0);
@@ -195,8 +185,7 @@ CONFORMANCE_CASE(host_behavior_cannot_be_saved, "nvme.saved.host-behavior", role
 }
 
 CONFORMANCE_CASE(saved_value_outlives_the_association, "nvme.saved.association", roles::controller,
-                 needs(claims_oncs<nvme::oncs_bits::save_and_select>), needs(has_static_controllers),
-                 furnished{&with_static_controllers}) {
+                 needs(claims_oncs<nvme::oncs_bits::save_and_select>), needs(has_static_controllers), furnished{&with_static_controllers}) {
   SavedScene scene(bench, check, {.cntlid = bench.declared().any_cntlid});
   const std::uint16_t cntlid = scene.association().cntlid();
   if (!scene.save()) return;
@@ -232,8 +221,8 @@ CONFORMANCE_CASE(timestamp_is_there_where_claimed, "nvme.timestamp.claim", roles
   }
 }
 
-CONFORMANCE_CASE(timestamp_reads_as_set, "nvme.timestamp.set", roles::controller,
-                 needs(claims_oncs<nvme::oncs_bits::timestamp>), with_timestamp) {
+CONFORMANCE_CASE(timestamp_reads_as_set, "nvme.timestamp.set", roles::controller, needs(claims_oncs<nvme::oncs_bits::timestamp>),
+                 with_timestamp) {
   RawAssociation& association = bench.associate();
   const Instant before = bench.world().now();
   if (!check.success(set_timestamp(association, kSomeTime), "Set Features, Timestamp")) return;
@@ -242,8 +231,8 @@ CONFORMANCE_CASE(timestamp_reads_as_set, "nvme.timestamp.set", roles::controller
   check.between("milliseconds", got, kSomeTime, kSomeTime + passed + kSlackMs);
 }
 
-CONFORMANCE_CASE(timestamp_goes_on, "nvme.timestamp.advances", roles::controller,
-                 needs(claims_oncs<nvme::oncs_bits::timestamp>), with_timestamp) {
+CONFORMANCE_CASE(timestamp_goes_on, "nvme.timestamp.advances", roles::controller, needs(claims_oncs<nvme::oncs_bits::timestamp>),
+                 with_timestamp) {
   RawAssociation& association = bench.associate();
   check.precondition_success(set_timestamp(association, kSomeTime), "Set Features, Timestamp");
   // Each value was read between the command and its answer; a busy machine makes more of three seconds.
@@ -260,8 +249,8 @@ CONFORMANCE_CASE(timestamp_goes_on, "nvme.timestamp.advances", roles::controller
   check.between("milliseconds in 3 s", passed, least, (after_second - before_first).count_ms() + kSlackMs);
 }
 
-CONFORMANCE_CASE(timestamp_tells_its_origin, "nvme.timestamp.origin", roles::controller,
-                 needs(claims_oncs<nvme::oncs_bits::timestamp>), with_timestamp) {
+CONFORMANCE_CASE(timestamp_tells_its_origin, "nvme.timestamp.origin", roles::controller, needs(claims_oncs<nvme::oncs_bits::timestamp>),
+                 with_timestamp) {
   RawAssociation& association = bench.associate();
   check.precondition_success(set_timestamp(association, kSomeTime), "Set Features, Timestamp");
   check.equal("origin", static_cast<unsigned>(timestamp_of(association, check).get(ts::to)), nvme::kTimestampOfHost);

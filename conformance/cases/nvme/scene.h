@@ -118,8 +118,7 @@ inline void is_gone(Check& check, const host::RawReply& reply, ByteView before, 
 /// An association with one I/O queue, and the first namespace.
 class IoScene {
  public:
-  explicit IoScene(ControllerBench& bench)
-      : association(bench.associate()), io(association.open_io()), nsid(bench.nsid()), bench_(bench) {
+  explicit IoScene(ControllerBench& bench) : association(bench.associate()), io(association.open_io()), nsid(bench.nsid()), bench_(bench) {
     if (nsid == 0) throw CannotArrange{"the product has no active namespace"};
     block_bytes = bench.declared().block_bytes;
     data_bytes = block_bytes;
@@ -143,21 +142,15 @@ class IoScene {
   host::RawReply read(std::uint64_t lba, std::uint32_t count) {
     return io.send(host::read(nsid, at(lba), count), std::size_t{count} * block_bytes).wait();
   }
-  host::RawReply write(std::uint64_t lba, ByteView data) {
-    return io.send(host::write(nsid, at(lba), count_of(data)), data).wait();
-  }
-  host::RawReply compare(std::uint64_t lba, ByteView data) {
-    return io.send(host::compare(nsid, at(lba), count_of(data)), data).wait();
-  }
+  host::RawReply write(std::uint64_t lba, ByteView data) { return io.send(host::write(nsid, at(lba), count_of(data)), data).wait(); }
+  host::RawReply compare(std::uint64_t lba, ByteView data) { return io.send(host::compare(nsid, at(lba), count_of(data)), data).wait(); }
   /// Blocks with known content, which the case does not judge.
   Bytes prepare(Check& check, std::uint64_t lba, std::uint8_t mark, std::size_t count) {
     const Bytes data = pattern(mark, count, block_bytes);
     check.precondition_success(write(lba, data), "Write");
     return data;
   }
-  ByteView block(ByteView data, std::size_t index) const {
-    return data.subspan(index * block_bytes, block_bytes);
-  }
+  ByteView block(ByteView data, std::size_t index) const { return data.subspan(index * block_bytes, block_bytes); }
   /// The last byte of all that is data: protection information behind it need not be compared.
   std::uint8_t& last_byte(Bytes& of) const { return of[of.size() - block_bytes + data_bytes - 1]; }
 
@@ -172,9 +165,7 @@ class IoScene {
   ControllerBench& bench_;
   std::uint64_t base_ = 0;
 
-  std::uint32_t count_of(ByteView data) const {
-    return static_cast<std::uint32_t>(data.size() / block_bytes);
-  }
+  std::uint32_t count_of(ByteView data) const { return static_cast<std::uint32_t>(data.size() / block_bytes); }
 };
 
 }  // namespace fb::conformance

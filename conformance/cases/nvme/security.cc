@@ -15,8 +15,7 @@ std::optional<std::string> has_security(const Declared& declared) {
   return "OACS bit 0 (security commands) is clear";
 }
 
-host::RawReply receive(RawAssociation& association, std::uint8_t protocol, std::uint16_t specific,
-                       std::uint32_t length) {
+host::RawReply receive(RawAssociation& association, std::uint8_t protocol, std::uint16_t specific, std::uint32_t length) {
   return association.admin().send(host::security_receive(protocol, specific, length), length).wait();
 }
 
@@ -36,12 +35,12 @@ CONFORMANCE_CASE(security_protocols_are_listed, "nvme.security.list", roles::con
   const Bytes list = protocols(association, check);
   check.require(!list.empty(), "a protocol is listed");
   check.equal("the first protocol", list.front(), kInformation);
-  check.that(std::is_sorted(list.begin(), list.end()) && std::adjacent_find(list.begin(), list.end()) == list.end(),
-             "the list ascends", to_hex(list));
+  check.that(std::is_sorted(list.begin(), list.end()) && std::adjacent_find(list.begin(), list.end()) == list.end(), "the list ascends",
+             to_hex(list));
 }
 
-CONFORMANCE_CASE(unlisted_security_protocols_are_refused, "nvme.security.unknown", roles::controller,
-                 needs(has_security), reaches{"security.protocol"}) {
+CONFORMANCE_CASE(unlisted_security_protocols_are_refused, "nvme.security.unknown", roles::controller, needs(has_security),
+                 reaches{"security.protocol"}) {
   RawAssociation& association = bench.associate();
   const Bytes list = protocols(association, check);
   unsigned asked = 0;

@@ -28,18 +28,12 @@ class Testing {
  public:
   Testing(ControllerBench& bench, Check& check) : manager(bench, check), bench_(bench), check_(check) {}
 
-  host::RawReply send(SelfTestCode code, std::uint32_t nsid = 0) {
-    return manager.admin().send(host::device_self_test(code, nsid)).wait();
-  }
-  void begin(SelfTestCode code, std::uint32_t nsid = 0) {
-    check_.precondition_success(send(code, nsid), "Device Self-test");
-  }
+  host::RawReply send(SelfTestCode code, std::uint32_t nsid = 0) { return manager.admin().send(host::device_self_test(code, nsid)).wait(); }
+  void begin(SelfTestCode code, std::uint32_t nsid = 0) { check_.precondition_success(send(code, nsid), "Device Self-test"); }
 
   Record<nvme::SelfTestLog> log() {
     const auto reply =
-        manager.admin()
-            .send(host::get_log(nvme::LogPage::self_test, nvme::SelfTestLog::size), nvme::SelfTestLog::size)
-            .wait();
+        manager.admin().send(host::get_log(nvme::LogPage::self_test, nvme::SelfTestLog::size), nvme::SelfTestLog::size).wait();
     check_.precondition_success(reply, "Get Log Page");
     return Record<nvme::SelfTestLog>{reply.data};
   }
@@ -48,9 +42,7 @@ class Testing {
     const auto page = log();
     return Record<nvme::SelfTestResult>{element<nvme::SelfTestResult>(page.bytes(), sl::results, index).bytes()};
   }
-  SelfTestOutcome outcome(unsigned index = 0) {
-    return static_cast<SelfTestOutcome>(result(index).get(st::result));
-  }
+  SelfTestOutcome outcome(unsigned index = 0) { return static_cast<SelfTestOutcome>(result(index).get(st::result)); }
   /// Waits until no self-test runs; false after `limit`.
   bool ended(Duration limit) {
     const Instant before = bench_.world().now();
@@ -73,21 +65,17 @@ class Testing {
   Check& check_;
 };
 
-Duration extended_limit(ControllerBench& bench) {
-  return Duration::s(60) * bench.declared().identify().get(nvme::id_ctrl::edstt);
-}
+Duration extended_limit(ControllerBench& bench) { return Duration::s(60) * bench.declared().identify().get(nvme::id_ctrl::edstt); }
 constexpr Duration kShortLimit = Duration::s(120);
 
 }  // namespace
 
 CONFORMANCE_CASE(self_test_is_claimed_with_its_log, "nvme.self-test.claim", roles::controller, needs(tests_itself)) {
   constexpr auto kSize = nvme::SelfTestLog::size;
-  check.success(bench.associate().admin().send(host::get_log(nvme::LogPage::self_test, kSize), kSize).wait(),
-                "Get Log Page 06h");
+  check.success(bench.associate().admin().send(host::get_log(nvme::LogPage::self_test, kSize), kSize).wait(), "Get Log Page 06h");
 }
 
-CONFORMANCE_CASE(self_test_log_ends_with_unused_entries, "nvme.self-test.log.unused", roles::controller,
-                 needs(tests_itself)) {
+CONFORMANCE_CASE(self_test_log_ends_with_unused_entries, "nvme.self-test.log.unused", roles::controller, needs(tests_itself)) {
   Testing host(bench, check);
   const auto log = host.log();
   bool unused = false;
@@ -100,8 +88,7 @@ CONFORMANCE_CASE(self_test_log_ends_with_unused_entries, "nvme.self-test.log.unu
   if (bench.embedded()) check.that(unused, "a product that never tested itself has unused entries");
 }
 
-CONFORMANCE_CASE(self_test_log_without_operation, "nvme.self-test.log.idle", roles::controller, with_self_tests,
-                 needs(tests_itself)) {
+CONFORMANCE_CASE(self_test_log_without_operation, "nvme.self-test.log.idle", roles::controller, with_self_tests, needs(tests_itself)) {
   Testing host(bench, check);
   check.equal("operation before any self-test", host.operation(), 0u);
   host.begin(SelfTestCode::short_test);
@@ -109,16 +96,16 @@ CONFORMANCE_CASE(self_test_log_without_operation, "nvme.self-test.log.idle", rol
   check.equal("operation behind a self-test", host.operation(), 0u);
 }
 
-CONFORMANCE_CASE(self_test_refuses_a_reserved_code, "nvme.self-test.code.reserved", roles::controller,
-                 needs(tests_itself), reaches{"self_test.code"}) {
+CONFORMANCE_CASE(self_test_refuses_a_reserved_code, "nvme.self-test.code.reserved", roles::controller, needs(tests_itself),
+                 reaches{"self_test.code"}) {
   Testing host(bench, check);
   for (const unsigned code : {0x7u, 0xDu}) {
     check.status(host.send(static_cast<SelfTestCode>(code)), sc::invalid_field, "code " + std::to_string(code));
   }
 }
 
-CONFORMANCE_CASE(self_test_refuses_a_namespace_that_is_not_there, "nvme.self-test.namespace.invalid", roles::controller,
-                 with_self_tests, needs(tests_itself), reaches{"self_test.nsid", "self_test.nsid.inactive"}) {
+CONFORMANCE_CASE(self_test_refuses_a_namespace_that_is_not_there, "nvme.self-test.namespace.invalid", roles::controller, with_self_tests,
+                 needs(tests_itself), reaches{"self_test.nsid", "self_test.nsid.inactive"}) {
   Testing host(bench, check);
   const auto legal = one_of(sc::invalid_namespace_or_format, sc::invalid_field);
   const std::uint32_t limit = bench.declared().identify().get(nvme::id_ctrl::nn);
@@ -126,8 +113,7 @@ CONFORMANCE_CASE(self_test_refuses_a_namespace_that_is_not_there, "nvme.self-tes
   check.status(host.send(SelfTestCode::short_test, limit + 1), legal, "an NSID beyond NN");
 }
 
-CONFORMANCE_CASE(self_test_short_ends_in_time, "nvme.self-test.short", roles::controller, with_self_tests,
-                 needs(tests_itself)) {
+CONFORMANCE_CASE(self_test_short_ends_in_time, "nvme.self-test.short", roles::controller, with_self_tests, needs(tests_itself)) {
   Testing host(bench, check);
   if (!check.success(host.send(SelfTestCode::short_test), "Device Self-test")) return;
   check.require(host.ended(kShortLimit), "a short self-test ends within two minutes");
@@ -135,8 +121,7 @@ CONFORMANCE_CASE(self_test_short_ends_in_time, "nvme.self-test.short", roles::co
   check.equal("code in the result", host.result().get(st::code), static_cast<unsigned>(SelfTestCode::short_test));
 }
 
-CONFORMANCE_CASE(self_test_extended_ends_in_time, "nvme.self-test.extended", roles::controller, with_self_tests,
-                 needs(tests_itself)) {
+CONFORMANCE_CASE(self_test_extended_ends_in_time, "nvme.self-test.extended", roles::controller, with_self_tests, needs(tests_itself)) {
   Testing host(bench, check);
   if (!check.success(host.send(SelfTestCode::extended_test, nvme::kAllNamespaces), "Device Self-test")) return;
   check.require(host.ended(extended_limit(bench) + Duration::s(60)), "an extended self-test ends within EDSTT");
@@ -144,8 +129,7 @@ CONFORMANCE_CASE(self_test_extended_ends_in_time, "nvme.self-test.extended", rol
   check.equal("code in the result", host.result().get(st::code), static_cast<unsigned>(SelfTestCode::extended_test));
 }
 
-CONFORMANCE_CASE(self_test_log_names_the_operation, "nvme.self-test.running", roles::controller, with_self_tests,
-                 needs(tests_itself)) {
+CONFORMANCE_CASE(self_test_log_names_the_operation, "nvme.self-test.running", roles::controller, with_self_tests, needs(tests_itself)) {
   Testing host(bench, check);
   for (const auto code : {SelfTestCode::short_test, SelfTestCode::extended_test}) {
     host.begin(code);
@@ -154,8 +138,7 @@ CONFORMANCE_CASE(self_test_log_names_the_operation, "nvme.self-test.running", ro
   }
 }
 
-CONFORMANCE_CASE(self_test_log_tells_the_progress, "nvme.self-test.progress", roles::controller, with_self_tests,
-                 needs(tests_itself)) {
+CONFORMANCE_CASE(self_test_log_tells_the_progress, "nvme.self-test.progress", roles::controller, with_self_tests, needs(tests_itself)) {
   Testing host(bench, check);
   constexpr std::int64_t kTolerance = 15;  // of 100
   const Instant began = bench.world().now();
@@ -188,45 +171,38 @@ CONFORMANCE_CASE(self_test_is_alone, "nvme.self-test.again", roles::controller, 
   check.status(host.send(SelfTestCode::extended_test), sc::self_test_in_progress, "an extended self-test");
 }
 
-CONFORMANCE_CASE(self_test_may_be_aborted, "nvme.self-test.abort", roles::controller, with_self_tests,
-                 needs(tests_itself)) {
+CONFORMANCE_CASE(self_test_may_be_aborted, "nvme.self-test.abort", roles::controller, with_self_tests, needs(tests_itself)) {
   Testing host(bench, check);
   host.begin(SelfTestCode::extended_test);
   if (!check.success(host.send(SelfTestCode::abort), "abort")) return;
   host.has_ended(SelfTestOutcome::aborted_by_command, "an abort");
 }
 
-CONFORMANCE_CASE(self_test_abort_of_nothing, "nvme.self-test.abort.nothing", roles::controller, with_self_tests,
-                 needs(tests_itself)) {
+CONFORMANCE_CASE(self_test_abort_of_nothing, "nvme.self-test.abort.nothing", roles::controller, with_self_tests, needs(tests_itself)) {
   Testing host(bench, check);
   const auto before = host.log();
   check.success(host.send(SelfTestCode::abort), "abort");
   check.bytes("the log", host.log().bytes(), before.bytes());
 }
 
-CONFORMANCE_CASE(self_test_log_begins_with_the_newest, "nvme.self-test.order", roles::controller, with_self_tests,
-                 needs(tests_itself)) {
+CONFORMANCE_CASE(self_test_log_begins_with_the_newest, "nvme.self-test.order", roles::controller, with_self_tests, needs(tests_itself)) {
   Testing host(bench, check);
   for (const auto code : {SelfTestCode::short_test, SelfTestCode::extended_test}) {
     host.begin(code);
     check.precondition(host.ended(extended_limit(bench) + Duration::s(60)), "the self-test ends");
   }
-  check.equal("code of the first result", host.result(0).get(st::code),
-              static_cast<unsigned>(SelfTestCode::extended_test));
-  check.equal("code of the second result", host.result(1).get(st::code),
-              static_cast<unsigned>(SelfTestCode::short_test));
+  check.equal("code of the first result", host.result(0).get(st::code), static_cast<unsigned>(SelfTestCode::extended_test));
+  check.equal("code of the second result", host.result(1).get(st::code), static_cast<unsigned>(SelfTestCode::short_test));
 }
 
-CONFORMANCE_CASE(self_test_log_keeps_twenty, "nvme.self-test.history", roles::controller, with_self_tests,
-                 needs(tests_itself)) {
+CONFORMANCE_CASE(self_test_log_keeps_twenty, "nvme.self-test.history", roles::controller, with_self_tests, needs(tests_itself)) {
   Testing host(bench, check);
   for (unsigned i = 0; i <= nvme::kSelfTestResults; ++i) {
     host.begin(i == 0 ? SelfTestCode::extended_test : SelfTestCode::short_test);
     check.precondition_success(host.send(SelfTestCode::abort), "abort");
   }
   for (unsigned i = 0; i < nvme::kSelfTestResults; ++i) {
-    check.equal("code of result " + std::to_string(i), host.result(i).get(st::code),
-                static_cast<unsigned>(SelfTestCode::short_test));
+    check.equal("code of result " + std::to_string(i), host.result(i).get(st::code), static_cast<unsigned>(SelfTestCode::short_test));
   }
 }
 
@@ -255,8 +231,7 @@ CONFORMANCE_CASE(self_test_result_tells_the_hours, "nvme.self-test.hours", roles
   check.between("power-on hours of the result", host.result().get(st::poh), hours - 1, hours);
 }
 
-CONFORMANCE_CASE(self_test_short_ends_with_a_reset, "nvme.self-test.reset.short", roles::controller, with_self_tests,
-                 needs(tests_itself)) {
+CONFORMANCE_CASE(self_test_short_ends_with_a_reset, "nvme.self-test.reset.short", roles::controller, with_self_tests, needs(tests_itself)) {
   Testing host(bench, check);
   Testing other(bench, check);
   host.begin(SelfTestCode::short_test);
@@ -268,8 +243,8 @@ CONFORMANCE_CASE(self_test_short_ends_with_a_reset, "nvme.self-test.reset.short"
   host.has_ended(SelfTestOutcome::aborted_by_reset, "a controller reset");
 }
 
-CONFORMANCE_CASE(self_test_extended_outlives_a_reset, "nvme.self-test.reset.extended", roles::controller,
-                 with_self_tests, needs(tests_itself)) {
+CONFORMANCE_CASE(self_test_extended_outlives_a_reset, "nvme.self-test.reset.extended", roles::controller, with_self_tests,
+                 needs(tests_itself)) {
   Testing host(bench, check);
   host.begin(SelfTestCode::extended_test);
   host.manager.association.disable();
@@ -279,15 +254,18 @@ CONFORMANCE_CASE(self_test_extended_outlives_a_reset, "nvme.self-test.reset.exte
   host.has_ended(SelfTestOutcome::passed, "a self-test with a reset");
 }
 
-CONFORMANCE_CASE(self_test_ends_with_a_format, "nvme.self-test.format", roles::controller, with_self_tests,
-                 needs(formats_namespaces), needs(manages_namespaces), needs(tests_itself)) {
+CONFORMANCE_CASE(self_test_ends_with_a_format, "nvme.self-test.format", roles::controller, with_self_tests, needs(formats_namespaces),
+                 needs(manages_namespaces), needs(tests_itself)) {
   Testing host(bench, check);
   const std::uint32_t one = host.manager.made_and_attached(), other = host.manager.made_and_attached();
   // What is tested, what is formatted, and whether that ends the test.
   const struct {
     std::uint32_t tested, formatted;
     bool ends;
-  } rows[] = {{one, one, true}, {one, other, false}, {other, one, false}, {one, nvme::kAllNamespaces, true},
+  } rows[] = {{one, one, true},
+              {one, other, false},
+              {other, one, false},
+              {one, nvme::kAllNamespaces, true},
               {nvme::kAllNamespaces, nvme::kAllNamespaces, true}};
   for (const SelfTestCode code : {SelfTestCode::extended_test, SelfTestCode::short_test}) {
     for (const auto& row : rows) {
@@ -304,8 +282,8 @@ CONFORMANCE_CASE(self_test_ends_with_a_format, "nvme.self-test.format", roles::c
   }
 }
 
-CONFORMANCE_CASE(self_test_ends_with_a_sanitize_operation, "nvme.self-test.sanitize", roles::controller,
-                 with_self_tests, needs(sanitizes), needs(tests_itself)) {
+CONFORMANCE_CASE(self_test_ends_with_a_sanitize_operation, "nvme.self-test.sanitize", roles::controller, with_self_tests, needs(sanitizes),
+                 needs(tests_itself)) {
   Testing host(bench, check);
   host.begin(SelfTestCode::extended_test, nvme::kAllNamespaces);
   const auto sanitize = host::sanitize(offered_action(bench.declared()));
@@ -314,21 +292,20 @@ CONFORMANCE_CASE(self_test_ends_with_a_sanitize_operation, "nvme.self-test.sanit
   host.has_ended(SelfTestOutcome::aborted_by_sanitize, "a sanitize operation");
 }
 
-CONFORMANCE_CASE(self_test_ends_with_its_namespace, "nvme.self-test.removal", roles::controller, with_self_tests,
-                 needs(manages_namespaces), needs(tests_itself)) {
+CONFORMANCE_CASE(self_test_ends_with_its_namespace, "nvme.self-test.removal", roles::controller, with_self_tests, needs(manages_namespaces),
+                 needs(tests_itself)) {
   Testing host(bench, check);
   const std::uint32_t nsid = host.manager.made_and_attached();
   host.begin(SelfTestCode::extended_test, nsid);
   check.precondition_success(host.manager.remove(nsid), "Namespace Management, delete");
   const bool goes_on = host.operation() != 0;
   const auto outcome = host.outcome();
-  check.that(goes_on || outcome == SelfTestOutcome::aborted_by_removal,
-             "a self-test that ends with its namespace says so",
+  check.that(goes_on || outcome == SelfTestOutcome::aborted_by_removal, "a self-test that ends with its namespace says so",
              "result " + words(static_cast<unsigned>(outcome)));
 }
 
-CONFORMANCE_CASE(self_test_leaves_io, "nvme.self-test.io", roles::controller, with_self_tests,
-                 needs(manages_namespaces), needs(tests_itself)) {
+CONFORMANCE_CASE(self_test_leaves_io, "nvme.self-test.io", roles::controller, with_self_tests, needs(manages_namespaces),
+                 needs(tests_itself)) {
   Testing host(bench, check);
   const std::uint32_t nsid = host.manager.made_and_attached();
   host.begin(SelfTestCode::extended_test, nsid);
@@ -338,8 +315,7 @@ CONFORMANCE_CASE(self_test_leaves_io, "nvme.self-test.io", roles::controller, wi
   if (check.success(read, "Read")) check.bytes("the data", read.data, data);
 }
 
-CONFORMANCE_CASE(self_test_tells_where_it_failed, "nvme.self-test.failed", roles::controller, with_self_tests,
-                 needs(tests_itself)) {
+CONFORMANCE_CASE(self_test_tells_where_it_failed, "nvme.self-test.failed", roles::controller, with_self_tests, needs(tests_itself)) {
   Testing host(bench, check);
   bench.subsystem().self_tests().fail_next({.segment = 4, .nsid = bench.nsid(), .lba = 1234});
   host.begin(SelfTestCode::extended_test, nvme::kAllNamespaces);

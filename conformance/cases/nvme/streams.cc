@@ -22,8 +22,8 @@ std::string listed(const std::vector<std::uint16_t>& ids) {
 
 }  // namespace
 
-CONFORMANCE_CASE(streams_available_are_within_the_limit, "nvme.streams.parameters", roles::controller,
-                 needs(has_directives), needs(has_namespace), having_directives) {
+CONFORMANCE_CASE(streams_available_are_within_the_limit, "nvme.streams.parameters", roles::controller, needs(has_directives),
+                 needs(has_namespace), having_directives) {
   DirectiveScene scene(bench, check);
   scene.enable_streams();
   const auto streams = scene.streams();
@@ -32,8 +32,8 @@ CONFORMANCE_CASE(streams_available_are_within_the_limit, "nvme.streams.parameter
   scene.disable_streams();
 }
 
-CONFORMANCE_CASE(streams_are_opened_by_writes, "nvme.streams.open", roles::controller, needs(has_directives),
-                 needs(has_namespace), having_directives) {
+CONFORMANCE_CASE(streams_are_opened_by_writes, "nvme.streams.open", roles::controller, needs(has_directives), needs(has_namespace),
+                 having_directives) {
   DirectiveScene scene(bench, check);
   scene.enable_streams();
   if (!check.success(scene.write(7), "Write with stream 7")) return;
@@ -43,8 +43,8 @@ CONFORMANCE_CASE(streams_are_opened_by_writes, "nvme.streams.open", roles::contr
   scene.disable_streams();
 }
 
-CONFORMANCE_CASE(stream_0_is_no_stream, "nvme.streams.zero", roles::controller, needs(has_directives),
-                 needs(has_namespace), having_directives) {
+CONFORMANCE_CASE(stream_0_is_no_stream, "nvme.streams.zero", roles::controller, needs(has_directives), needs(has_namespace),
+                 having_directives) {
   DirectiveScene scene(bench, check);
   scene.enable_streams();
   check.success(scene.write(std::uint16_t{0}), "Write with stream 0");
@@ -53,8 +53,8 @@ CONFORMANCE_CASE(stream_0_is_no_stream, "nvme.streams.zero", roles::controller, 
   scene.disable_streams();
 }
 
-CONFORMANCE_CASE(streams_store_data, "nvme.streams.data", roles::controller, needs(has_directives),
-                 needs(has_namespace), having_directives) {
+CONFORMANCE_CASE(streams_store_data, "nvme.streams.data", roles::controller, needs(has_directives), needs(has_namespace),
+                 having_directives) {
   DirectiveScene scene(bench, check);
   scene.enable_streams();
   if (!check.success(scene.write(1, 9, 0x66), "Write with stream 9")) return;
@@ -65,8 +65,8 @@ CONFORMANCE_CASE(streams_store_data, "nvme.streams.data", roles::controller, nee
   scene.disable_streams();
 }
 
-CONFORMANCE_CASE(open_streams_ascend, "nvme.streams.order", roles::controller, needs(has_directives),
-                 needs(has_namespace), having_directives) {
+CONFORMANCE_CASE(open_streams_ascend, "nvme.streams.order", roles::controller, needs(has_directives), needs(has_namespace),
+                 having_directives) {
   DirectiveScene scene(bench, check);
   scene.enable_streams();
   constexpr std::uint16_t kStreams[] = {30, 4, 700};
@@ -76,23 +76,23 @@ CONFORMANCE_CASE(open_streams_ascend, "nvme.streams.order", roles::controller, n
   scene.disable_streams();
 }
 
-CONFORMANCE_CASE(writes_of_unknown_directives_are_refused, "nvme.streams.type", roles::controller,
-                 needs(has_directives), needs(has_namespace), having_directives, reaches{"io.directive"}) {
+CONFORMANCE_CASE(writes_of_unknown_directives_are_refused, "nvme.streams.type", roles::controller, needs(has_directives),
+                 needs(has_namespace), having_directives, reaches{"io.directive"}) {
   DirectiveScene scene(bench, check);
   scene.enable_streams();
   check.status(scene.write(kReservedType, 1), sc::invalid_field, "Write");
   scene.disable_streams();
 }
 
-CONFORMANCE_CASE(writes_ignore_directives_that_are_disabled, "nvme.streams.ignored", roles::controller,
-                 needs(has_directives), needs(has_namespace), having_directives) {
+CONFORMANCE_CASE(writes_ignore_directives_that_are_disabled, "nvme.streams.ignored", roles::controller, needs(has_directives),
+                 needs(has_namespace), having_directives) {
   DirectiveScene scene(bench, check);
   check.success(scene.write(std::uint16_t{5}), "Write with a stream");
   check.success(scene.write(kReservedType, 1), "Write with a reserved type");
 }
 
-CONFORMANCE_CASE(released_streams_are_closed, "nvme.streams.release", roles::controller, needs(has_directives),
-                 needs(has_namespace), having_directives) {
+CONFORMANCE_CASE(released_streams_are_closed, "nvme.streams.release", roles::controller, needs(has_directives), needs(has_namespace),
+                 having_directives) {
   DirectiveScene scene(bench, check);
   scene.enable_streams();
   scene.open_stream(3);
@@ -113,8 +113,8 @@ CONFORMANCE_CASE(released_streams_are_closed, "nvme.streams.release", roles::con
   scene.disable_streams();
 }
 
-CONFORMANCE_CASE(closed_streams_can_be_released, "nvme.streams.release.unknown", roles::controller,
-                 needs(has_directives), needs(has_namespace), having_directives) {
+CONFORMANCE_CASE(closed_streams_can_be_released, "nvme.streams.release.unknown", roles::controller, needs(has_directives),
+                 needs(has_namespace), having_directives) {
   DirectiveScene scene(bench, check);
   scene.enable_streams();
   for (const std::uint16_t stream : {std::uint16_t{3}, std::uint16_t{4}}) scene.open_stream(stream);
@@ -156,16 +156,16 @@ CONFORMANCE_CASE(shared_streams_are_listed_for_all, "nvme.streams.status-all", r
   check.that(own == std::vector<std::uint16_t>{2, 9}, "streams 2 and 9 are open in the first namespace", listed(own));
 }
 
-CONFORMANCE_CASE(streams_are_released_in_one_namespace, "nvme.streams.release.broadcast", roles::controller,
-                 needs(has_directives), needs(has_namespace), having_directives, reaches{"directive.nsid.broadcast"}) {
+CONFORMANCE_CASE(streams_are_released_in_one_namespace, "nvme.streams.release.broadcast", roles::controller, needs(has_directives),
+                 needs(has_namespace), having_directives, reaches{"directive.nsid.broadcast"}) {
   DirectiveScene scene(bench, check);
   scene.enable_streams();
   check.status(scene.release_in(nvme::kAllNamespaces, 3), sc::invalid_field);
   scene.disable_streams();
 }
 
-CONFORMANCE_CASE(allocated_resources_are_reported, "nvme.streams.allocate", roles::controller, needs(has_directives),
-                 needs(has_namespace), having_directives) {
+CONFORMANCE_CASE(allocated_resources_are_reported, "nvme.streams.allocate", roles::controller, needs(has_directives), needs(has_namespace),
+                 having_directives) {
   DirectiveScene scene(bench, check);
   scene.enable_streams();
   const auto reply = scene.allocate(2);
@@ -175,8 +175,8 @@ CONFORMANCE_CASE(allocated_resources_are_reported, "nvme.streams.allocate", role
   scene.disable_streams();
 }
 
-CONFORMANCE_CASE(allocated_resources_are_taken, "nvme.streams.allocate.available", roles::controller,
-                 needs(has_directives), needs(has_namespace), having_directives) {
+CONFORMANCE_CASE(allocated_resources_are_taken, "nvme.streams.allocate.available", roles::controller, needs(has_directives),
+                 needs(has_namespace), having_directives) {
   DirectiveScene scene(bench, check);
   scene.enable_streams();
   const unsigned before = scene.streams().get(sp::nssa);
@@ -185,8 +185,8 @@ CONFORMANCE_CASE(allocated_resources_are_taken, "nvme.streams.allocate.available
   scene.disable_streams();
 }
 
-CONFORMANCE_CASE(resources_are_allocated_once, "nvme.streams.allocate.again", roles::controller,
-                 needs(has_directives), needs(has_namespace), having_directives, reaches{"directive.streams.allocated"}) {
+CONFORMANCE_CASE(resources_are_allocated_once, "nvme.streams.allocate.again", roles::controller, needs(has_directives),
+                 needs(has_namespace), having_directives, reaches{"directive.streams.allocated"}) {
   DirectiveScene scene(bench, check);
   scene.enable_streams();
   scene.allocated(1);
@@ -194,9 +194,8 @@ CONFORMANCE_CASE(resources_are_allocated_once, "nvme.streams.allocate.again", ro
   scene.disable_streams();
 }
 
-CONFORMANCE_CASE(resources_can_be_used_up, "nvme.streams.allocate.none", roles::controller, needs(has_directives),
-                 needs(has_namespace), needs(shares_its_namespace), having_directives,
-                 reaches{"directive.streams.resources"}) {
+CONFORMANCE_CASE(resources_can_be_used_up, "nvme.streams.allocate.none", roles::controller, needs(has_directives), needs(has_namespace),
+                 needs(shares_its_namespace), having_directives, reaches{"directive.streams.resources"}) {
   DirectiveScene scene(bench, check);
   host::HostId stranger = kBenchHostId;
   stranger[0] ^= 0xFF;
@@ -211,8 +210,8 @@ CONFORMANCE_CASE(resources_can_be_used_up, "nvme.streams.allocate.none", roles::
   scene.disable_streams();
 }
 
-CONFORMANCE_CASE(open_streams_keep_to_the_resources, "nvme.streams.allocate.limit", roles::controller,
-                 needs(has_directives), needs(has_namespace), having_directives) {
+CONFORMANCE_CASE(open_streams_keep_to_the_resources, "nvme.streams.allocate.limit", roles::controller, needs(has_directives),
+                 needs(has_namespace), having_directives) {
   DirectiveScene scene(bench, check);
   scene.enable_streams();
   const unsigned granted = scene.allocated(2);
@@ -223,8 +222,8 @@ CONFORMANCE_CASE(open_streams_keep_to_the_resources, "nvme.streams.allocate.limi
   scene.disable_streams();
 }
 
-CONFORMANCE_CASE(released_resources_are_available, "nvme.streams.resources", roles::controller, needs(has_directives),
-                 needs(has_namespace), having_directives) {
+CONFORMANCE_CASE(released_resources_are_available, "nvme.streams.resources", roles::controller, needs(has_directives), needs(has_namespace),
+                 having_directives) {
   DirectiveScene scene(bench, check);
   scene.enable_streams();
   const unsigned before = scene.streams().get(sp::nssa);
@@ -236,16 +235,16 @@ CONFORMANCE_CASE(released_resources_are_available, "nvme.streams.resources", rol
   scene.disable_streams();
 }
 
-CONFORMANCE_CASE(no_resources_can_be_released, "nvme.streams.resources.none", roles::controller,
-                 needs(has_directives), needs(has_namespace), having_directives) {
+CONFORMANCE_CASE(no_resources_can_be_released, "nvme.streams.resources.none", roles::controller, needs(has_directives),
+                 needs(has_namespace), having_directives) {
   DirectiveScene scene(bench, check);
   scene.enable_streams();
   check.success(scene.release_resources(), "Directive Send, Release Resources");
   scene.disable_streams();
 }
 
-CONFORMANCE_CASE(disabling_streams_gives_them_back, "nvme.streams.disable", roles::controller, needs(has_directives),
-                 needs(has_namespace), having_directives) {
+CONFORMANCE_CASE(disabling_streams_gives_them_back, "nvme.streams.disable", roles::controller, needs(has_directives), needs(has_namespace),
+                 having_directives) {
   DirectiveScene scene(bench, check);
   scene.enable_streams();
   scene.allocated(2);
@@ -258,8 +257,7 @@ CONFORMANCE_CASE(disabling_streams_gives_them_back, "nvme.streams.disable", role
   scene.disable_streams();
 }
 
-CONFORMANCE_CASE(formats_close_streams, "nvme.streams.format", roles::controller, needs(formats),
-                 with_namespaces_to_lose) {
+CONFORMANCE_CASE(formats_close_streams, "nvme.streams.format", roles::controller, needs(formats), with_namespaces_to_lose) {
   DirectiveScene scene(bench, check);
   scene.enable_streams();
   scene.open_stream(5);

@@ -45,8 +45,8 @@ class TelemetryScene {
     return Record<nvme::TelemetryHeader>{reply.data};
   }
   void listen(std::uint32_t mask) {
-    check_.precondition_success(
-        association.admin().send(host::set_features(FeatureId::async_event_configuration, mask)).wait(), "Set Features");
+    check_.precondition_success(association.admin().send(host::set_features(FeatureId::async_event_configuration, mask)).wait(),
+                                "Set Features");
   }
 
   RawAssociation& association;
@@ -63,8 +63,7 @@ CONFORMANCE_CASE(telemetry_pages_have_headers, "nvme.telemetry.claim", roles::co
   check.success(scene.read(LogPage::telemetry_controller, 0, kBlock), "Get Log Page 08h");
 }
 
-CONFORMANCE_CASE(telemetry_pages_name_themselves, "nvme.telemetry.identifier", roles::controller, needs(kClaim),
-                 having_telemetry) {
+CONFORMANCE_CASE(telemetry_pages_name_themselves, "nvme.telemetry.identifier", roles::controller, needs(kClaim), having_telemetry) {
   TelemetryScene scene(bench, check);
   check.equal("byte 0 of log page 07h", unsigned{scene.header(LogPage::telemetry_host).get(tm::lid)}, 7u);
   check.equal("byte 0 of log page 08h", unsigned{scene.header(LogPage::telemetry_controller).get(tm::lid)}, 8u);
@@ -96,8 +95,8 @@ CONFORMANCE_CASE(telemetry_offsets_are_blocks, "nvme.telemetry.offset", roles::c
   check.status(scene.read(LogPage::telemetry_controller, 256, kBlock), sc::invalid_field, "log page 08h from byte 256 on");
 }
 
-CONFORMANCE_CASE(telemetry_captures_are_counted, "nvme.telemetry.create", roles::controller, needs(kClaim),
-                 needs(is_version_2), having_telemetry) {
+CONFORMANCE_CASE(telemetry_captures_are_counted, "nvme.telemetry.create", roles::controller, needs(kClaim), needs(is_version_2),
+                 having_telemetry) {
   TelemetryScene scene(bench, check);
   // Around once, where captures take no time.
   const unsigned rounds = bench.embedded() ? 260 : 3;
@@ -109,8 +108,7 @@ CONFORMANCE_CASE(telemetry_captures_are_counted, "nvme.telemetry.create", roles:
   }
 }
 
-CONFORMANCE_CASE(telemetry_stays_while_it_is_read, "nvme.telemetry.stable", roles::controller, needs(kClaim),
-                 having_telemetry) {
+CONFORMANCE_CASE(telemetry_stays_while_it_is_read, "nvme.telemetry.stable", roles::controller, needs(kClaim), having_telemetry) {
   TelemetryScene scene(bench, check);
   const auto first = scene.capture();
   bench.world().run_for(kSilence);
@@ -142,16 +140,14 @@ CONFORMANCE_CASE(telemetry_blocks_are_there, "nvme.telemetry.blocks", roles::con
   }
 }
 
-CONFORMANCE_CASE(telemetry_pages_agree, "nvme.telemetry.same", roles::controller, needs(kClaim), needs(is_version_2),
-                 having_telemetry) {
+CONFORMANCE_CASE(telemetry_pages_agree, "nvme.telemetry.same", roles::controller, needs(kClaim), needs(is_version_2), having_telemetry) {
   TelemetryScene scene(bench, check);
   const auto one = scene.header(LogPage::telemetry_host), other = scene.header(LogPage::telemetry_controller);
   check.equal("TCDA of 08h", unsigned{other.get(tm::tcda)}, unsigned{one.get(tm::tcda)});
   check.equal("TCDGN of 08h", unsigned{other.get(tm::tcdgn)}, unsigned{one.get(tm::tcdgn)});
 }
 
-CONFORMANCE_CASE(telemetry_of_the_controller_is_available, "nvme.telemetry.controller", roles::controller,
-                 with_captures) {
+CONFORMANCE_CASE(telemetry_of_the_controller_is_available, "nvme.telemetry.controller", roles::controller, with_captures) {
   TelemetryScene scene(bench, check);
   unsigned before = scene.header(LogPage::telemetry_controller).get(tm::tcdgn);
   for (unsigned round = 0; round < 260; ++round) {
@@ -195,8 +191,7 @@ CONFORMANCE_CASE(telemetry_is_retained, "nvme.telemetry.retain", roles::controll
   check.equal("TCDA", unsigned{scene.header(LogPage::telemetry_controller).get(tm::tcda)}, 1u);
 }
 
-CONFORMANCE_CASE(telemetry_of_the_controller_survives_resets, "nvme.telemetry.persistent", roles::controller,
-                 with_captures) {
+CONFORMANCE_CASE(telemetry_of_the_controller_survives_resets, "nvme.telemetry.persistent", roles::controller, with_captures) {
   Bytes before;
   {
     TelemetryScene scene(bench, check);

@@ -22,16 +22,10 @@ inline constexpr auto kZonedSet = static_cast<std::uint8_t>(nvme::CommandSet::zo
 using ZonedPredicate = bool (*)(const host::NamespaceFacts&);
 
 inline bool plainly_zoned(const host::NamespaceFacts& facts) { return facts.layout.metadata_bytes == 0; }
-inline bool keeps_reads_apart(const host::NamespaceFacts& facts) {
-  return plainly_zoned(facts) && !facts.zones.read_across;
-}
+inline bool keeps_reads_apart(const host::NamespaceFacts& facts) { return plainly_zoned(facts) && !facts.zones.read_across; }
 inline bool reads_across(const host::NamespaceFacts& facts) { return plainly_zoned(facts) && facts.zones.read_across; }
-inline bool has_extensions(const host::NamespaceFacts& facts) {
-  return plainly_zoned(facts) && facts.zones.extension_bytes != 0;
-}
-inline bool has_no_extensions(const host::NamespaceFacts& facts) {
-  return plainly_zoned(facts) && facts.zones.extension_bytes == 0;
-}
+inline bool has_extensions(const host::NamespaceFacts& facts) { return plainly_zoned(facts) && facts.zones.extension_bytes != 0; }
+inline bool has_no_extensions(const host::NamespaceFacts& facts) { return plainly_zoned(facts) && facts.zones.extension_bytes == 0; }
 /// Few enough that a case can use them up.
 inline constexpr std::uint32_t kFewZones = 1024;
 inline bool limits_active(const host::NamespaceFacts& facts) {
@@ -78,16 +72,11 @@ inline void add_zoned_namespaces(EmbeddedSetup& setup) {
   setup.subsystem.version = std::max(setup.subsystem.version, fabrics::version(2, 0, 0));
   setup.subsystem.metadata = true;
   setup.subsystem.zoned = {.supported = true, .append_limit = 2};
-  setup.namespaces.push_back({.blocks = 2048,
-                              .zones = {.zone_blocks = 64,
-                                        .capacity = 48,
-                                        .max_active = 6,
-                                        .max_open = 4,
-                                        .extension_units = 1,
-                                        .excursions = true}});
-  setup.namespaces.push_back({.blocks = 1024, .zones = {.zone_blocks = 64, .read_across = true}});
   setup.namespaces.push_back(
-      {.blocks = 1024, .metadata_bytes = 8, .protection_type = 1, .zones = {.zone_blocks = 64}});
+      {.blocks = 2048,
+       .zones = {.zone_blocks = 64, .capacity = 48, .max_active = 6, .max_open = 4, .extension_units = 1, .excursions = true}});
+  setup.namespaces.push_back({.blocks = 1024, .zones = {.zone_blocks = 64, .read_across = true}});
+  setup.namespaces.push_back({.blocks = 1024, .metadata_bytes = 8, .protection_type = 1, .zones = {.zone_blocks = 64}});
 }
 inline const furnished zoned_namespaces{&add_zoned_namespaces};
 inline const arranged failing_zones{"zones that fail", &add_zoned_namespaces};
@@ -147,8 +136,7 @@ class ZoneScene {
   host::RawReply append(std::uint64_t start, std::uint32_t count, std::uint8_t mark = 0x41) {
     return io->send(host::zone_append(nsid(), start, count), data(mark, count)).wait();
   }
-  host::RawReply report(std::uint64_t lba, std::size_t bytes, ZoneReporting option = ZoneReporting::all,
-                        bool partial = false) {
+  host::RawReply report(std::uint64_t lba, std::size_t bytes, ZoneReporting option = ZoneReporting::all, bool partial = false) {
     auto command = host::zone_report(nsid(), lba, bytes, option);
     command.set(nvme::zone_receive_sqe::partial, partial);
     return io->send(command, bytes).wait();
@@ -175,9 +163,7 @@ class ZoneScene {
   void open(std::uint64_t start) { done(send(ZoneSendAction::open, start), "Open Zone"); }
   void close(std::uint64_t start) { done(send(ZoneSendAction::close, start), "Close Zone"); }
   void finish(std::uint64_t start) { done(send(ZoneSendAction::finish, start), "Finish Zone"); }
-  void fill(std::uint64_t start, std::uint32_t count, std::uint8_t mark = 0x31) {
-    done(write(start, count, mark), "Write");
-  }
+  void fill(std::uint64_t start, std::uint32_t count, std::uint8_t mark = 0x31) { done(write(start, count, mark), "Write"); }
   /// Writes to zone `i` until so many blocks are left, and says where the write pointer is.
   std::uint64_t fill_but(std::size_t i, std::uint64_t left) {
     constexpr std::uint64_t kMost = 4096, kPiece = 8;
@@ -208,8 +194,7 @@ class ZoneScene {
     for (nvme::ZoneFacts& zone : nvme::read_zone_report(reply.data)) {
       if (zone.state == ZoneState::empty) usable_.push_back(std::move(zone));
     }
-    const bool roomy =
-        std::all_of(usable_.begin(), usable_.end(), [](const auto& zone) { return zone.capacity >= 16; });
+    const bool roomy = std::all_of(usable_.begin(), usable_.end(), [](const auto& zone) { return zone.capacity >= 16; });
     if (usable_.size() < usable || !roomy) throw CannotArrange{"too few zones that can be written"};
   }
   /// A new association of the same host.

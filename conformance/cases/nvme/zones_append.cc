@@ -30,8 +30,7 @@ host::RawReply append_tagged(ZoneScene& scene, std::uint64_t start, std::uint32_
 
 }  // namespace
 
-CONFORMANCE_CASE(append_says_where_it_wrote, "nvme.zones.append.address", roles::controller, zoned_namespaces, zones,
-                 appends) {
+CONFORMANCE_CASE(append_says_where_it_wrote, "nvme.zones.append.address", roles::controller, zoned_namespaces, zones, appends) {
   ZoneScene scene(bench, check);
   const std::uint64_t start = scene.zone(1);
   for (const std::uint32_t count : {3u, 2u, 1u}) {
@@ -53,37 +52,32 @@ CONFORMANCE_CASE(append_writes, "nvme.zones.append.data", roles::controller, zon
   if (check.success(there, "Read")) check.bytes("what was appended", there.data, scene.data(0x77, 4));
 }
 
-CONFORMANCE_CASE(append_names_the_start_of_a_zone, "nvme.zones.append.start", roles::controller, zoned_namespaces,
-                 zones, appends) {
+CONFORMANCE_CASE(append_names_the_start_of_a_zone, "nvme.zones.append.start", roles::controller, zoned_namespaces, zones, appends) {
   ZoneScene scene(bench, check);
   scene.fill(scene.zone(0), 2);
   check.status(scene.append(scene.zone(0) + 2, 1), sc::invalid_field, "the write pointer in place of the start");
 }
 
-CONFORMANCE_CASE(append_ends_with_the_zone, "nvme.zones.append.boundary", roles::controller, zoned_namespaces, zones,
-                 appends) {
+CONFORMANCE_CASE(append_ends_with_the_zone, "nvme.zones.append.boundary", roles::controller, zoned_namespaces, zones, appends) {
   ZoneScene scene(bench, check);
   scene.fill_but(0, 2);
   check.status(scene.append(scene.zone(0), 3), sc::zone_boundary_error, "a block more than is left");
 }
 
-CONFORMANCE_CASE(append_to_a_full_zone_is_refused, "nvme.zones.append.full", roles::controller, zoned_namespaces, zones,
-                 appends) {
+CONFORMANCE_CASE(append_to_a_full_zone_is_refused, "nvme.zones.append.full", roles::controller, zoned_namespaces, zones, appends) {
   ZoneScene scene(bench, check);
   scene.finish(scene.zone(0));
   check.status(scene.append(scene.zone(0), 1), sc::zone_is_full, "Zone Append to a full zone");
 }
 
-CONFORMANCE_CASE(append_to_an_offline_zone_is_refused, "nvme.zones.append.offline", roles::controller, failing_zones,
-                 zones, appends) {
+CONFORMANCE_CASE(append_to_an_offline_zone_is_refused, "nvme.zones.append.offline", roles::controller, failing_zones, zones, appends) {
   ZoneScene scene(bench, check);
   subsystem::Namespace& ns = *bench.subsystem().find_namespace(scene.nsid());
   bench.subsystem().take_zone_offline(ns, ns.zones()->index_of(scene.zone(0)));
   check.status(scene.append(scene.zone(0), 1), sc::zone_is_offline, "Zone Append to an offline zone");
 }
 
-CONFORMANCE_CASE(append_keeps_to_its_limit, "nvme.zones.append.size", roles::controller, zoned_namespaces, zones,
-                 appends) {
+CONFORMANCE_CASE(append_keeps_to_its_limit, "nvme.zones.append.size", roles::controller, zoned_namespaces, zones, appends) {
   ZoneScene scene(bench, check);
   const auto page = scene.admin().send(identify_zoned(nvme::Cns::command_set_controller), nvme::kIdentifySize).wait();
   check.precondition_success(page, "Identify");

@@ -8,14 +8,11 @@ namespace fb::conformance {
 
 namespace {
 
-constexpr nvme::Event kEvent{nvme::EventType::notice, nvme::event_info::notice_zone_descriptor,
-                             lid_of(nvme::LogPage::changed_zones)};
+constexpr nvme::Event kEvent{nvme::EventType::notice, nvme::event_info::notice_zone_descriptor, lid_of(nvme::LogPage::changed_zones)};
 
 nvme::ChangedZones changed_zones(Check& check, ZoneScene& scene, std::uint32_t nsid) {
   const auto bytes = static_cast<std::uint32_t>(nvme::kChangedZonesBytes);
-  const auto reply = scene.admin()
-                         .send(host::get_log(lid_of(nvme::LogPage::changed_zones), bytes, 0, nsid), bytes)
-                         .wait();
+  const auto reply = scene.admin().send(host::get_log(lid_of(nvme::LogPage::changed_zones), bytes, 0, nsid), bytes).wait();
   check.require_success(reply, "Get Log Page BFh");
   return nvme::read_changed_zones(reply.data);
 }
@@ -23,9 +20,8 @@ nvme::ChangedZones changed_zones(Check& check, ZoneScene& scene) { return change
 
 /// The host asks for these events, or for none.
 void listen(Check& check, ZoneScene& scene, std::uint32_t events) {
-  check.precondition_success(
-      scene.admin().send(host::set_features(nvme::FeatureId::async_event_configuration, events)).wait(),
-      "Set Features");
+  check.precondition_success(scene.admin().send(host::set_features(nvme::FeatureId::async_event_configuration, events)).wait(),
+                             "Set Features");
 }
 
 void fail_zone(ControllerBench& bench, const ZoneScene& scene, std::uint64_t start) {
@@ -42,8 +38,7 @@ const needs announced{announces_zones};
 
 }  // namespace
 
-CONFORMANCE_CASE(changed_zone_is_announced, "nvme.zones.events.changed", roles::controller, failing_zones, zones,
-                 announced) {
+CONFORMANCE_CASE(changed_zone_is_announced, "nvme.zones.events.changed", roles::controller, failing_zones, zones, announced) {
   ZoneScene scene(bench, check);
   listen(check, scene, nvme::event_config_bits::zone_descriptor);
   auto request = scene.admin().send(host::async_event_request());
@@ -63,8 +58,7 @@ CONFORMANCE_CASE(changed_zone_is_listed, "nvme.zones.events.list", roles::contro
   check.precondition(request.wait_for(kSoon).has_value(), "an event comes");
   const nvme::ChangedZones zones_told = changed_zones(check, scene);
   check.equal("zones in the list", zones_told.starts.size(), 1u);
-  check.that(zones_told.starts == std::vector<std::uint64_t>{scene.zone(1)}, "the list has the zone that changed",
-             "it has not");
+  check.that(zones_told.starts == std::vector<std::uint64_t>{scene.zone(1)}, "the list has the zone that changed", "it has not");
   check.that(changed_zones(check, scene).starts.empty(), "the list is empty once it was read", "it is not");
 }
 
@@ -76,8 +70,8 @@ CONFORMANCE_CASE(zones_are_announced_on_demand, "nvme.zones.events.asked", roles
   check.that(!request.wait_for(kSilence).has_value(), "no event comes", "one came");
 }
 
-CONFORMANCE_CASE(changes_by_commands_are_not_announced, "nvme.zones.events.commands", roles::controller,
-                 zoned_namespaces, zones, announced) {
+CONFORMANCE_CASE(changes_by_commands_are_not_announced, "nvme.zones.events.commands", roles::controller, zoned_namespaces, zones,
+                 announced) {
   ZoneScene scene(bench, check);
   listen(check, scene, nvme::event_config_bits::zone_descriptor);
   changed_zones(check, scene);

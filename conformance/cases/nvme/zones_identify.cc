@@ -35,8 +35,7 @@ const arranged zones_to_attach{"zoned namespaces that are attached and detached"
 
 /// An association with CC.CSS as given, and an I/O queue.
 struct Selected {
-  Selected(ControllerBench& bench, fabrics::CommandSetSelected css)
-      : association(bench.associate({.enable = false})) {
+  Selected(ControllerBench& bench, fabrics::CommandSetSelected css) : association(bench.associate({.enable = false})) {
     auto cc = record_from_integer<fabrics::Cc>(association.enabling_cc());
     cc.set(fabrics::cc::css, css);
     association.set_property(fabrics::property::cc, integer_of(cc));
@@ -66,8 +65,7 @@ CONFORMANCE_CASE(zoned_namespace_names_its_command_set, "nvme.zones.identify.csi
   check.equal("CSI of the namespace", csi, int{kZonedSet});
 }
 
-CONFORMANCE_CASE(list_of_zoned_namespaces_has_just_those, "nvme.zones.identify.list", roles::controller,
-                 zoned_namespaces, zones) {
+CONFORMANCE_CASE(list_of_zoned_namespaces_has_just_those, "nvme.zones.identify.list", roles::controller, zoned_namespaces, zones) {
   ZoneScene scene(bench, check);
   const auto command = identify_zoned(nvme::Cns::command_set_active_namespace_list);
   const auto reply = scene.admin().send(command, nvme::kIdentifySize).wait();
@@ -93,16 +91,14 @@ CONFORMANCE_CASE(combination_has_zones, "nvme.zones.identify.combination", roles
   check.that(has, "a combination has the bit of the Zoned Namespace command set", "none has");
 }
 
-CONFORMANCE_CASE(zoned_page_is_of_zoned_namespaces, "nvme.zones.identify.other-set", roles::controller,
-                 zoned_namespaces, zones, needs(has_namespace)) {
+CONFORMANCE_CASE(zoned_page_is_of_zoned_namespaces, "nvme.zones.identify.other-set", roles::controller, zoned_namespaces, zones,
+                 needs(has_namespace)) {
   ZoneScene scene(bench, check);
-  const auto reply =
-      scene.admin().send(identify_zoned(nvme::Cns::command_set_namespace, bench.nsid()), nvme::kIdentifySize).wait();
+  const auto reply = scene.admin().send(identify_zoned(nvme::Cns::command_set_namespace, bench.nsid()), nvme::kIdentifySize).wait();
   check.status(reply, sc::invalid_io_command_set, "the page of a namespace that is not zoned");
 }
 
-CONFORMANCE_CASE(zoned_namespace_consists_of_zones, "nvme.zones.identify.size", roles::controller, zoned_namespaces,
-                 zones) {
+CONFORMANCE_CASE(zoned_namespace_consists_of_zones, "nvme.zones.identify.size", roles::controller, zoned_namespaces, zones) {
   ZoneScene scene(bench, check);
   const Bytes page = page_of(check, scene.admin(), identify_zoned(nvme::Cns::command_set_namespace, scene.nsid()));
   const auto format = element<nvme::LbaFormatExtension>(page, nvme::id_ns_zoned::lbafe, scene.facts.lba_format);
@@ -111,8 +107,7 @@ CONFORMANCE_CASE(zoned_namespace_consists_of_zones, "nvme.zones.identify.size", 
   check.equal("blocks behind the last whole zone", scene.facts.blocks % size, 0u);
 }
 
-CONFORMANCE_CASE(open_zones_are_active_zones, "nvme.zones.identify.resources", roles::controller, zoned_namespaces,
-                 zones) {
+CONFORMANCE_CASE(open_zones_are_active_zones, "nvme.zones.identify.resources", roles::controller, zoned_namespaces, zones) {
   ZoneScene scene(bench, check);
   const Bytes page = page_of(check, scene.admin(), identify_zoned(nvme::Cns::command_set_namespace, scene.nsid()));
   const View<nvme::IdentifyNamespaceZoned> zoned{page};
@@ -120,8 +115,8 @@ CONFORMANCE_CASE(open_zones_are_active_zones, "nvme.zones.identify.resources", r
   check.that(within, "MOR is at most MAR", "it is more");
 }
 
-CONFORMANCE_CASE(append_limit_is_within_mdts, "nvme.zones.identify.append-limit", roles::controller, zoned_namespaces,
-                 zones, needs(limits_transfers)) {
+CONFORMANCE_CASE(append_limit_is_within_mdts, "nvme.zones.identify.append-limit", roles::controller, zoned_namespaces, zones,
+                 needs(limits_transfers)) {
   ZoneScene scene(bench, check);
   const Bytes page = page_of(check, scene.admin(), identify_zoned(nvme::Cns::command_set_controller));
   const unsigned zasl = View<nvme::IdentifyControllerZoned>{page}.get(nvme::id_ctrl_zoned::zasl);
@@ -143,14 +138,13 @@ CONFORMANCE_CASE(effects_log_has_zone_management, "nvme.zones.effects", roles::c
   }
 }
 
-CONFORMANCE_CASE(zone_commands_are_for_zoned_namespaces, "nvme.zones.commands.other-set", roles::controller,
-                 zoned_namespaces, zones, needs(has_namespace)) {
+CONFORMANCE_CASE(zone_commands_are_for_zoned_namespaces, "nvme.zones.commands.other-set", roles::controller, zoned_namespaces, zones,
+                 needs(has_namespace)) {
   ZoneScene scene(bench, check);
   does_nothing(check, *scene.io, bench.nsid(), 0);
 }
 
-CONFORMANCE_CASE(zone_commands_need_their_set_selected, "nvme.zones.commands.unselected", roles::controller,
-                 zoned_namespaces, zones) {
+CONFORMANCE_CASE(zone_commands_need_their_set_selected, "nvme.zones.commands.unselected", roles::controller, zoned_namespaces, zones) {
   std::uint64_t start = 0;
   std::uint32_t nsid = 0;
   {
@@ -162,8 +156,7 @@ CONFORMANCE_CASE(zone_commands_need_their_set_selected, "nvme.zones.commands.uns
   does_nothing(check, host.association.open_io(), nsid, start);
 }
 
-CONFORMANCE_CASE(zone_commands_need_their_set_in_the_profile, "nvme.zones.commands.profile", roles::controller,
-                 zoned_namespaces, zones) {
+CONFORMANCE_CASE(zone_commands_need_their_set_in_the_profile, "nvme.zones.commands.profile", roles::controller, zoned_namespaces, zones) {
   ZoneScene scene(bench, check);
   const auto without = combination_without_zones(combinations(check, scene.admin()));
   if (!without) throw CannotArrange{"every combination has zones"};
@@ -173,8 +166,7 @@ CONFORMANCE_CASE(zone_commands_need_their_set_in_the_profile, "nvme.zones.comman
   does_nothing(check, other.open_io(), scene.nsid(), scene.zone(0));
 }
 
-CONFORMANCE_CASE(combination_that_is_not_there_is_refused, "nvme.zones.profile.rejected", roles::controller,
-                 zoned_namespaces, zones) {
+CONFORMANCE_CASE(combination_that_is_not_there_is_refused, "nvme.zones.profile.rejected", roles::controller, zoned_namespaces, zones) {
   ZoneScene scene(bench, check);
   const Bytes page = combinations(check, scene.admin());
   for (std::uint32_t i = 0; i < nvme::kCommandSetCombinationsMax; ++i) {
@@ -186,8 +178,8 @@ CONFORMANCE_CASE(combination_that_is_not_there_is_refused, "nvme.zones.profile.r
   throw CannotArrange{"all combinations are there"};
 }
 
-CONFORMANCE_CASE(effects_log_is_of_command_sets_that_are_there, "nvme.zones.effects.unknown", roles::controller,
-                 zoned_namespaces, zones, needs(claims_lpa<nvme::lpa_bits::commands_effects>), reaches{"log.csi"}) {
+CONFORMANCE_CASE(effects_log_is_of_command_sets_that_are_there, "nvme.zones.effects.unknown", roles::controller, zoned_namespaces, zones,
+                 needs(claims_lpa<nvme::lpa_bits::commands_effects>), reaches{"log.csi"}) {
   ZoneScene scene(bench, check);
   constexpr std::uint8_t kReservedSet = 0x2F;
   auto command = host::get_log(nvme::LogPage::commands_effects, nvme::CommandEffects::size);
@@ -195,8 +187,8 @@ CONFORMANCE_CASE(effects_log_is_of_command_sets_that_are_there, "nvme.zones.effe
   check.refused(scene.admin().send(command, nvme::CommandEffects::size).wait(), "Get Log Page 05h of CSI 2Fh");
 }
 
-CONFORMANCE_CASE(attachment_needs_the_command_set_enabled, "nvme.namespace.attach.command-set", roles::controller,
-                 zones_to_attach, zones, reaches{"namespace.attachment.command_set"}) {
+CONFORMANCE_CASE(attachment_needs_the_command_set_enabled, "nvme.namespace.attach.command-set", roles::controller, zones_to_attach, zones,
+                 reaches{"namespace.attachment.command_set"}) {
   ZoneScene scene(bench, check);
   Manager other(bench, check);
   const std::vector<std::uint16_t> alone = {other.cntlid()};

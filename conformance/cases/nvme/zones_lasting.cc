@@ -29,8 +29,7 @@ class Holder {
     const auto keys = host::reservation_keys(0, kKey);
     const auto joined = io_->send(host::reservation_register(nsid, nvme::RegisterAction::register_key), keys).wait();
     check.precondition_success(joined, "Reservation Register");
-    const auto held = io_->send(host::reservation_acquire(nsid, nvme::AcquireAction::acquire,
-                                                          nvme::ReservationType::write_exclusive),
+    const auto held = io_->send(host::reservation_acquire(nsid, nvme::AcquireAction::acquire, nvme::ReservationType::write_exclusive),
                                 host::reservation_keys(kKey, 0))
                           .wait();
     check.precondition_success(held, "Reservation Acquire");
@@ -97,30 +96,30 @@ void lose_power(ControllerBench& bench, ZoneScene& scene) {
 
 }  // namespace
 
-CONFORMANCE_CASE(reservation_guards_zones, "nvme.zones.reservation.write", roles::controller, zoned_namespaces, zones,
-                 appends, needs(claims_oncs<nvme::oncs_bits::reservations>)) {
+CONFORMANCE_CASE(reservation_guards_zones, "nvme.zones.reservation.write", roles::controller, zoned_namespaces, zones, appends,
+                 needs(claims_oncs<nvme::oncs_bits::reservations>)) {
   ZoneScene scene(bench, check);
   const Holder other(bench, check, scene.nsid());
   check.status(scene.append(scene.zone(0), 1), sc::reservation_conflict, "Zone Append");
   check.status(scene.send(ZoneSendAction::open, scene.zone(0)), sc::reservation_conflict, "Zone Management Send");
 }
 
-CONFORMANCE_CASE(reservation_lets_zones_be_reported, "nvme.zones.reservation.read", roles::controller,
-                 zoned_namespaces, zones, needs(claims_oncs<nvme::oncs_bits::reservations>)) {
+CONFORMANCE_CASE(reservation_lets_zones_be_reported, "nvme.zones.reservation.read", roles::controller, zoned_namespaces, zones,
+                 needs(claims_oncs<nvme::oncs_bits::reservations>)) {
   ZoneScene scene(bench, check);
   const Holder other(bench, check, scene.nsid());
   check.success(scene.report(0, 256), "Zone Management Receive");
 }
 
-CONFORMANCE_CASE(write_protected_zones_are_left_alone, "nvme.zones.write-protected.send", roles::controller,
-                 zoned_namespaces, zones, needs(write_protects)) {
+CONFORMANCE_CASE(write_protected_zones_are_left_alone, "nvme.zones.write-protected.send", roles::controller, zoned_namespaces, zones,
+                 needs(write_protects)) {
   ZoneScene scene(bench, check);
   const WriteProtected lasting(scene, check);
   check.status(scene.send(ZoneSendAction::open, scene.zone(0)), sc::namespace_write_protected, "Zone Management Send");
 }
 
-CONFORMANCE_CASE(write_protection_fills_active_zones, "nvme.zones.write-protected.zones", roles::controller,
-                 zoned_namespaces, zones, needs(write_protects)) {
+CONFORMANCE_CASE(write_protection_fills_active_zones, "nvme.zones.write-protected.zones", roles::controller, zoned_namespaces, zones,
+                 needs(write_protects)) {
   ZoneScene scene(bench, check);
   use_zones(scene);
   const WriteProtected lasting(scene, check);
@@ -128,8 +127,7 @@ CONFORMANCE_CASE(write_protection_fills_active_zones, "nvme.zones.write-protecte
   scene.is(scene.zone(1), ZoneState::full, "state of a zone that was open explicitly");
 }
 
-CONFORMANCE_CASE(controller_reset_leaves_zones, "nvme.zones.reset.controller", roles::controller, zoned_namespaces,
-                 zones) {
+CONFORMANCE_CASE(controller_reset_leaves_zones, "nvme.zones.reset.controller", roles::controller, zoned_namespaces, zones) {
   ZoneScene scene(bench, check);
   use_zones(scene);
   scene.association.disable();
@@ -207,8 +205,7 @@ CONFORMANCE_CASE(power_loss_leaves_write_pointers, "nvme.zones.power.pointer", r
   if (check.success(reply, "Read")) check.bytes("what was flushed", reply.data, scene.data(0x61, 3));
 }
 
-CONFORMANCE_CASE(format_empties_zones, "nvme.zones.format", roles::controller, zoned_namespaces, zones,
-                 needs(formats)) {
+CONFORMANCE_CASE(format_empties_zones, "nvme.zones.format", roles::controller, zoned_namespaces, zones, needs(formats)) {
   ZoneScene scene(bench, check);
   use_zones(scene);
   const auto reply = scene.admin().send(host::format_nvm(scene.nsid(), scene.facts.lba_format)).wait();
@@ -216,8 +213,7 @@ CONFORMANCE_CASE(format_empties_zones, "nvme.zones.format", roles::controller, z
   for (const std::size_t i : {0u, 1u, 2u}) check.equal("state of a zone", scene.state(scene.zone(i)), kFresh);
 }
 
-CONFORMANCE_CASE(sanitize_empties_zones, "nvme.zones.sanitize", roles::controller, zoned_namespaces, zones,
-                 needs(erases_blocks)) {
+CONFORMANCE_CASE(sanitize_empties_zones, "nvme.zones.sanitize", roles::controller, zoned_namespaces, zones, needs(erases_blocks)) {
   ZoneScene scene(bench, check);
   use_zones(scene);
   check.precondition_success(scene.admin().send(host::sanitize(nvme::SanitizeAction::block_erase)).wait(), "Sanitize");
@@ -238,8 +234,7 @@ CONFORMANCE_CASE(zoned_namespace_is_made_by_command, "nvme.zones.create", roles:
   const auto common = identify_zoned(nvme::Cns::command_set_namespace, nvme::kAllNamespaces);
   const Bytes page = manager.admin().send(common, nvme::kIdentifySize).wait().data;
   check.precondition(page.size() == nvme::kIdentifySize, "the zones of namespaces that are made are known");
-  const std::uint64_t size =
-      element<nvme::LbaFormatExtension>(page, nvme::id_ns_zoned::lbafe, 0).get(nvme::lba_format_extension::zsze);
+  const std::uint64_t size = element<nvme::LbaFormatExtension>(page, nvme::id_ns_zoned::lbafe, 0).get(nvme::lba_format_extension::zsze);
   check.precondition(size != 0, "the zones of namespaces that are made have a size");
   auto command = host::create_namespace();
   command.set(nvme::namespace_management_sqe::csi, kZonedSet);

@@ -33,8 +33,7 @@ CONFORMANCE_CASE(zones_are_reported_in_order, "nvme.zones.report.order", roles::
   }
 }
 
-CONFORMANCE_CASE(report_begins_where_it_is_told, "nvme.zones.report.start", roles::controller, zoned_namespaces,
-                 zones) {
+CONFORMANCE_CASE(report_begins_where_it_is_told, "nvme.zones.report.start", roles::controller, zoned_namespaces, zones) {
   ZoneScene scene(bench, check);
   const std::uint64_t second = scene.size();
   const auto from_start = zones_in(check, scene.report(second, kReportRoom));
@@ -98,23 +97,18 @@ CONFORMANCE_CASE(report_counts_all_zones, "nvme.zones.report.count", roles::cont
   const std::uint64_t all = scene.facts.blocks / scene.size();
   const std::size_t one = nvme::ZoneReportHeader::size + nvme::ZoneDescriptor::size;
   check.equal("zones in all, of a report with room for one", count_in(check, scene.report(0, one)), all);
-  check.equal("zones in all, of a report with room for none",
-              count_in(check, scene.report(0, nvme::ZoneReportHeader::size)), all);
+  check.equal("zones in all, of a report with room for none", count_in(check, scene.report(0, nvme::ZoneReportHeader::size)), all);
 }
 
-CONFORMANCE_CASE(partial_report_counts_what_it_has, "nvme.zones.report.partial", roles::controller, zoned_namespaces,
-                 zones) {
+CONFORMANCE_CASE(partial_report_counts_what_it_has, "nvme.zones.report.partial", roles::controller, zoned_namespaces, zones) {
   ZoneScene scene(bench, check);
   const std::size_t two = nvme::ZoneReportHeader::size + 2 * nvme::ZoneDescriptor::size;
-  const auto partial = [&](std::size_t bytes) {
-    return count_in(check, scene.report(0, bytes, ZoneReporting::all, true));
-  };
+  const auto partial = [&](std::size_t bytes) { return count_in(check, scene.report(0, bytes, ZoneReporting::all, true)); };
   check.equal("zones of a partial report with room for two", partial(two), 2u);
   check.equal("the same with room for two and a half", partial(two + 32), 2u);
 }
 
-CONFORMANCE_CASE(zone_descriptors_make_sense, "nvme.zones.report.descriptor", roles::controller, zoned_namespaces,
-                 zones) {
+CONFORMANCE_CASE(zone_descriptors_make_sense, "nvme.zones.report.descriptor", roles::controller, zoned_namespaces, zones) {
   ZoneScene scene(bench, check);
   for (const nvme::ZoneFacts& zone : zones_in(check, scene.report(0, kReportRoom))) {
     check.equal("type of a zone", zone.type, nvme::kSequentialWriteRequired);
@@ -122,37 +116,35 @@ CONFORMANCE_CASE(zone_descriptors_make_sense, "nvme.zones.report.descriptor", ro
   }
 }
 
-CONFORMANCE_CASE(empty_zone_begins_at_its_start, "nvme.zones.report.pointer", roles::controller, zoned_namespaces,
-                 zones) {
+CONFORMANCE_CASE(empty_zone_begins_at_its_start, "nvme.zones.report.pointer", roles::controller, zoned_namespaces, zones) {
   ZoneScene scene(bench, check);
   scene.precondition(scene.zone(0), ZoneState::empty);
   check.equal("write pointer of an empty zone", scene.pointer(scene.zone(0)), scene.zone(0));
 }
 
-CONFORMANCE_CASE(reserved_receive_action_is_refused, "nvme.zones.report.action", roles::controller, zoned_namespaces,
-                 zones) {
+CONFORMANCE_CASE(reserved_receive_action_is_refused, "nvme.zones.report.action", roles::controller, zoned_namespaces, zones) {
   ZoneScene scene(bench, check);
   auto command = host::zone_report(scene.nsid(), 0, kReportRoom);
   command.set(nvme::zone_receive_sqe::zra, static_cast<nvme::ZoneReceiveAction>(0x42));
   check.refused(scene.io->send(command, kReportRoom).wait(), "Zone Receive Action 42h");
 }
 
-CONFORMANCE_CASE(extended_report_needs_extensions, "nvme.zones.report.extended.unsupported", roles::controller,
-                 zoned_namespaces, needs(has_zoned<has_no_extensions>)) {
+CONFORMANCE_CASE(extended_report_needs_extensions, "nvme.zones.report.extended.unsupported", roles::controller, zoned_namespaces,
+                 needs(has_zoned<has_no_extensions>)) {
   ZoneScene scene(bench, check, has_no_extensions);
   auto command = host::zone_report(scene.nsid(), 0, kReportRoom);
   command.set(nvme::zone_receive_sqe::zra, nvme::ZoneReceiveAction::extended_report);
   check.status(scene.io->send(command, kReportRoom).wait(), sc::invalid_field, "an extended report without extensions");
 }
 
-CONFORMANCE_CASE(reserved_report_option_is_refused, "nvme.zones.report.option.reserved", roles::controller,
-                 zoned_namespaces, zones, reaches{"zone.receive.option"}) {
+CONFORMANCE_CASE(reserved_report_option_is_refused, "nvme.zones.report.option.reserved", roles::controller, zoned_namespaces, zones,
+                 reaches{"zone.receive.option"}) {
   ZoneScene scene(bench, check);
   check.refused(scene.report(0, kReportRoom, static_cast<ZoneReporting>(0xFF)), "Reporting Options FFh");
 }
 
-CONFORMANCE_CASE(report_from_beyond_the_namespace_is_refused, "nvme.zones.report.range", roles::controller,
-                 zoned_namespaces, zones, reaches{"zone.receive.range"}) {
+CONFORMANCE_CASE(report_from_beyond_the_namespace_is_refused, "nvme.zones.report.range", roles::controller, zoned_namespaces, zones,
+                 reaches{"zone.receive.range"}) {
   ZoneScene scene(bench, check);
   check.refused(scene.report(scene.facts.blocks, kReportRoom), "SLBA of NSZE");
 }

@@ -28,8 +28,7 @@ CONFORMANCE_CASE(open_opens_explicitly, "nvme.zones.send.open", roles::controlle
   scene.is(scene.zone(0), ZoneState::explicitly_opened, "state of a zone that was closed");
 }
 
-CONFORMANCE_CASE(open_opens_what_is_open_implicitly, "nvme.zones.send.open.implicit", roles::controller,
-                 zoned_namespaces, zones) {
+CONFORMANCE_CASE(open_opens_what_is_open_implicitly, "nvme.zones.send.open.implicit", roles::controller, zoned_namespaces, zones) {
   ZoneScene scene(bench, check);
   scene.fill(scene.zone(0), 2);
   if (!check.success(scene.send(ZoneSendAction::open, scene.zone(0)), "Open Zone")) return;
@@ -99,8 +98,7 @@ CONFORMANCE_CASE(offline_takes_read_only_zones, "nvme.zones.send.offline", roles
   check.success(scene.send(ZoneSendAction::offline, scene.zone(0)), "Offline Zone of an offline zone");
 }
 
-CONFORMANCE_CASE(offline_takes_no_other_zone, "nvme.zones.send.offline.state", roles::controller, zoned_namespaces,
-                 zones) {
+CONFORMANCE_CASE(offline_takes_no_other_zone, "nvme.zones.send.offline.state", roles::controller, zoned_namespaces, zones) {
   ZoneScene scene(bench, check);
   scene.fill(scene.zone(1), 2);
   scene.finish(scene.zone(2));
@@ -112,8 +110,7 @@ CONFORMANCE_CASE(offline_takes_no_other_zone, "nvme.zones.send.offline.state", r
 CONFORMANCE_CASE(offline_zones_stay, "nvme.zones.send.dead", roles::controller, failing_zones, zones) {
   ZoneScene scene(bench, check);
   make(bench, scene, scene.zone(0), ZoneState::offline);
-  for (const ZoneSendAction action :
-       {ZoneSendAction::open, ZoneSendAction::close, ZoneSendAction::finish, ZoneSendAction::reset}) {
+  for (const ZoneSendAction action : {ZoneSendAction::open, ZoneSendAction::close, ZoneSendAction::finish, ZoneSendAction::reset}) {
     check.status(scene.send(action, scene.zone(0)), kDead, "an action on an offline zone");
   }
   scene.is(scene.zone(0), ZoneState::offline);
@@ -126,8 +123,7 @@ CONFORMANCE_CASE(zone_is_named_by_its_start, "nvme.zones.send.start", roles::con
   scene.is(scene.zone(0), ZoneState::implicitly_opened);
 }
 
-CONFORMANCE_CASE(reserved_send_action_is_refused, "nvme.zones.send.action", roles::controller, zoned_namespaces,
-                 zones) {
+CONFORMANCE_CASE(reserved_send_action_is_refused, "nvme.zones.send.action", roles::controller, zoned_namespaces, zones) {
   ZoneScene scene(bench, check);
   check.refused(scene.send(static_cast<ZoneSendAction>(0x00), scene.zone(0)), "Zone Send Action 00h");
   check.refused(scene.send(static_cast<ZoneSendAction>(0x7E), scene.zone(0)), "Zone Send Action 7Eh");
@@ -142,8 +138,7 @@ CONFORMANCE_CASE(reset_of_all_empties_all, "nvme.zones.send.all.reset", roles::c
   for (const std::size_t i : {0u, 1u, 2u}) scene.is(scene.zone(i), ZoneState::empty);
 }
 
-CONFORMANCE_CASE(reset_of_all_empties_closed_zones, "nvme.zones.send.all.reset-closed", roles::controller,
-                 zoned_namespaces, zones) {
+CONFORMANCE_CASE(reset_of_all_empties_closed_zones, "nvme.zones.send.all.reset-closed", roles::controller, zoned_namespaces, zones) {
   ZoneScene scene(bench, check);
   scene.fill(scene.zone(0), 2);
   scene.close(scene.zone(0));
@@ -152,8 +147,7 @@ CONFORMANCE_CASE(reset_of_all_empties_closed_zones, "nvme.zones.send.all.reset-c
   scene.is(scene.zone(0), ZoneState::empty, "state of a zone that was closed");
 }
 
-CONFORMANCE_CASE(open_of_all_opens_closed_zones, "nvme.zones.send.all.open", roles::controller, zoned_namespaces,
-                 zones) {
+CONFORMANCE_CASE(open_of_all_opens_closed_zones, "nvme.zones.send.all.open", roles::controller, zoned_namespaces, zones) {
   ZoneScene scene(bench, check, plainly_zoned, 4);
   for (const std::size_t i : {0u, 1u}) {
     scene.fill(scene.zone(i), 2);
@@ -173,8 +167,7 @@ CONFORMANCE_CASE(open_of_all_opens_closed_zones, "nvme.zones.send.all.open", rol
   scene.is(scene.zone(3), ZoneState::empty, "state of an empty zone");
 }
 
-CONFORMANCE_CASE(offline_of_all_takes_read_only_zones, "nvme.zones.send.all.offline", roles::controller, failing_zones,
-                 zones) {
+CONFORMANCE_CASE(offline_of_all_takes_read_only_zones, "nvme.zones.send.all.offline", roles::controller, failing_zones, zones) {
   ZoneScene scene(bench, check);
   for (const std::size_t i : {0u, 1u}) make(bench, scene, scene.zone(i), ZoneState::read_only);
   if (!check.success(scene.send(ZoneSendAction::offline, 0, true), "Offline Zone of all")) return;
@@ -187,8 +180,7 @@ CONFORMANCE_CASE(offline_of_all_takes_read_only_zones, "nvme.zones.send.all.offl
 CONFORMANCE_CASE(read_only_zones_stay, "nvme.zones.send.read-only", roles::controller, failing_zones, zones) {
   ZoneScene scene(bench, check);
   make(bench, scene, scene.zone(0), ZoneState::read_only);
-  for (const ZoneSendAction action :
-       {ZoneSendAction::open, ZoneSendAction::close, ZoneSendAction::finish, ZoneSendAction::reset}) {
+  for (const ZoneSendAction action : {ZoneSendAction::open, ZoneSendAction::close, ZoneSendAction::finish, ZoneSendAction::reset}) {
     check.status(scene.send(action, scene.zone(0)), one_of(sc::invalid_zone_state_transition, sc::zone_is_read_only),
                  "action " + std::to_string(static_cast<unsigned>(action)) + " on a zone that is read only");
   }
@@ -204,8 +196,7 @@ CONFORMANCE_CASE(close_of_all_closes_all, "nvme.zones.send.all.close", roles::co
   scene.is(scene.zone(2), ZoneState::empty, "state of a zone that was not open");
 }
 
-CONFORMANCE_CASE(finish_of_all_leaves_empty_zones, "nvme.zones.send.all.finish", roles::controller, zoned_namespaces,
-                 zones) {
+CONFORMANCE_CASE(finish_of_all_leaves_empty_zones, "nvme.zones.send.all.finish", roles::controller, zoned_namespaces, zones) {
   ZoneScene scene(bench, check, plainly_zoned, 4);
   scene.fill(scene.zone(0), 2);
   scene.open(scene.zone(1));
@@ -218,8 +209,7 @@ CONFORMANCE_CASE(finish_of_all_leaves_empty_zones, "nvme.zones.send.all.finish",
 
 // ---- descriptor extensions ----
 
-CONFORMANCE_CASE(extension_is_kept, "nvme.zones.extension.set", roles::controller, zoned_namespaces,
-                 needs(has_zoned<has_extensions>)) {
+CONFORMANCE_CASE(extension_is_kept, "nvme.zones.extension.set", roles::controller, zoned_namespaces, needs(has_zoned<has_extensions>)) {
   ZoneScene scene(bench, check, has_extensions);
   const Bytes data = pattern(0x21, 1, scene.facts.zones.extension_bytes);
   if (!check.success(scene.extend(scene.zone(0), data), "Set Zone Descriptor Extension")) return;
@@ -274,8 +264,7 @@ CONFORMANCE_CASE(active_zones_are_limited, "nvme.zones.limits.active", roles::co
   check.status(scene.send(ZoneSendAction::open, scene.zone(most)), sc::too_many_active_zones, "Open Zone of one more");
 }
 
-CONFORMANCE_CASE(open_zones_are_limited, "nvme.zones.limits.open", roles::controller, zoned_namespaces,
-                 needs(has_zoned<limits_open>)) {
+CONFORMANCE_CASE(open_zones_are_limited, "nvme.zones.limits.open", roles::controller, zoned_namespaces, needs(has_zoned<limits_open>)) {
   const std::uint32_t most = zoned_of(bench.declared(), limits_open).zones.max_open;
   ZoneScene scene(bench, check, limits_open, most + 1);
   for (std::uint32_t i = 0; i < most; ++i) scene.open(scene.zone(i));

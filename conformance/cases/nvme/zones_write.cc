@@ -39,8 +39,7 @@ void begins_at_the_pointer(Check& check, ZoneScene& scene, Make make) {
 
 }  // namespace
 
-CONFORMANCE_CASE(write_moves_the_write_pointer, "nvme.zones.write.pointer", roles::controller, zoned_namespaces,
-                 zones) {
+CONFORMANCE_CASE(write_moves_the_write_pointer, "nvme.zones.write.pointer", roles::controller, zoned_namespaces, zones) {
   ZoneScene scene(bench, check);
   const std::uint64_t start = scene.zone(0);
   if (!check.success(scene.write(start, 5), "Write")) return;
@@ -86,8 +85,7 @@ CONFORMANCE_CASE(zone_becomes_full, "nvme.zones.write.fills", roles::controller,
   scene.is(scene.zone(0), ZoneState::full);
 }
 
-CONFORMANCE_CASE(write_begins_at_the_write_pointer, "nvme.zones.write.sequential", roles::controller, zoned_namespaces,
-                 zones) {
+CONFORMANCE_CASE(write_begins_at_the_write_pointer, "nvme.zones.write.sequential", roles::controller, zoned_namespaces, zones) {
   ZoneScene scene(bench, check);
   const std::uint64_t start = scene.zone(0);
   check.status(scene.write(start + 1, 1), sc::zone_invalid_write, "behind the start of an empty zone");
@@ -126,14 +124,14 @@ CONFORMANCE_CASE(offline_zone_is_not_written, "nvme.zones.write.offline", roles:
   check.status(scene.write(scene.zone(0), 1), sc::zone_is_offline, "a write to an offline zone");
 }
 
-CONFORMANCE_CASE(write_zeroes_begins_at_the_write_pointer, "nvme.zones.write.zeroes", roles::controller,
-                 zoned_namespaces, zones, needs(claims_oncs<nvme::oncs_bits::write_zeroes>)) {
+CONFORMANCE_CASE(write_zeroes_begins_at_the_write_pointer, "nvme.zones.write.zeroes", roles::controller, zoned_namespaces, zones,
+                 needs(claims_oncs<nvme::oncs_bits::write_zeroes>)) {
   ZoneScene scene(bench, check);
   begins_at_the_pointer(check, scene, host::write_zeroes);
 }
 
-CONFORMANCE_CASE(write_uncorrectable_begins_at_the_write_pointer, "nvme.zones.write.uncorrectable", roles::controller,
-                 zoned_namespaces, zones, needs(claims_oncs<nvme::oncs_bits::write_uncorrectable>)) {
+CONFORMANCE_CASE(write_uncorrectable_begins_at_the_write_pointer, "nvme.zones.write.uncorrectable", roles::controller, zoned_namespaces,
+                 zones, needs(claims_oncs<nvme::oncs_bits::write_uncorrectable>)) {
   ZoneScene scene(bench, check);
   begins_at_the_pointer(check, scene, host::write_uncorrectable);
 }
@@ -156,8 +154,7 @@ CONFORMANCE_CASE(read_ends_with_the_zone, "nvme.zones.read.boundary", roles::con
   check.status(scene.read(boundary - 1, 2), sc::zone_boundary_error, "a read of blocks of two zones");
 }
 
-CONFORMANCE_CASE(read_crosses_where_it_may, "nvme.zones.read.across", roles::controller, zoned_namespaces,
-                 needs(has_zoned<reads_across>)) {
+CONFORMANCE_CASE(read_crosses_where_it_may, "nvme.zones.read.across", roles::controller, zoned_namespaces, needs(has_zoned<reads_across>)) {
   ZoneScene scene(bench, check, reads_across);
   scene.precondition(0, ZoneState::empty);
   scene.precondition(scene.size(), ZoneState::empty);
@@ -197,15 +194,15 @@ CONFORMANCE_CASE(unwritten_blocks_are_read, "nvme.zones.read.unwritten", roles::
   check.success(scene.read(scene.zone(1), 2), "a read from an empty zone");
 }
 
-CONFORMANCE_CASE(offline_zone_is_not_deallocated, "nvme.zones.deallocate.offline", roles::controller, failing_zones,
-                 zones, needs(claims_oncs<nvme::oncs_bits::dataset_management>)) {
+CONFORMANCE_CASE(offline_zone_is_not_deallocated, "nvme.zones.deallocate.offline", roles::controller, failing_zones, zones,
+                 needs(claims_oncs<nvme::oncs_bits::dataset_management>)) {
   ZoneScene scene(bench, check);
   fail_zone(bench, scene, scene.zone(0), ZoneState::offline);
   check.status(deallocate(scene, scene.zone(0), 1), sc::zone_is_offline, "Dataset Management of an offline zone");
 }
 
-CONFORMANCE_CASE(deallocation_leaves_the_write_pointer, "nvme.zones.deallocate.pointer", roles::controller,
-                 zoned_namespaces, zones, needs(claims_oncs<nvme::oncs_bits::dataset_management>)) {
+CONFORMANCE_CASE(deallocation_leaves_the_write_pointer, "nvme.zones.deallocate.pointer", roles::controller, zoned_namespaces, zones,
+                 needs(claims_oncs<nvme::oncs_bits::dataset_management>)) {
   ZoneScene scene(bench, check);
   scene.fill(scene.zone(0), 6);
   check.precondition_success(deallocate(scene, scene.zone(0), 4), "Dataset Management");

@@ -22,9 +22,7 @@ inline constexpr SendOpcode kOpcodes[] = {SendOpcode::send,
                                           SendOpcode::compare_and_swap,
                                           SendOpcode::fetch_and_add};
 
-inline bool is_atomic(SendOpcode opcode) {
-  return opcode == SendOpcode::compare_and_swap || opcode == SendOpcode::fetch_and_add;
-}
+inline bool is_atomic(SendOpcode opcode) { return opcode == SendOpcode::compare_and_swap || opcode == SendOpcode::fetch_and_add; }
 inline bool is_answered(SendOpcode opcode) { return opcode == SendOpcode::rdma_read || is_atomic(opcode); }
 
 inline CompletionOpcode completion_of(SendOpcode opcode) {
@@ -135,8 +133,7 @@ class Asker {
     const Opcode opcode = ends ? (begins ? Opcode::read_response_only : Opcode::read_response_last)
                                : (begins ? Opcode::read_response_first : Opcode::read_response_middle);
     const std::size_t offset = i * mtu_;
-    bench_.peer().send(
-        response(c, opcode, posted.first + i, copy(part(data, offset, std::min(mtu_, data.size() - offset))), messages));
+    bench_.peer().send(response(c, opcode, posted.first + i, copy(part(data, offset, std::min(mtu_, data.size() - offset))), messages));
   }
   /// What an answer brings goes into the pieces of its request.
   void store(const Posted& posted, const Bytes& data) {
@@ -158,8 +155,7 @@ class Asker {
     check_.equal("its queue pair", seen->qp_number, c.queue->qp().number());
     if (status != CompletionStatus::success) return true;
     check_.that(seen->opcode == completion_of(posted.request.opcode), "the completion reports the operation", "another one");
-    if (is_answered(posted.request.opcode))
-      check_.equal("its length", seen->byte_length, static_cast<std::uint32_t>(posted.length));
+    if (is_answered(posted.request.opcode)) check_.equal("its length", seen->byte_length, static_cast<std::uint32_t>(posted.length));
     return true;
   }
   /// Nothing else completes or is sent, and memory holds what the answers brought.
@@ -176,11 +172,10 @@ class Asker {
     const bool read = request.opcode == SendOpcode::rdma_read;
     const bool whole = read || is_atomic(request.opcode);
     const bool first = i == 0, last = whole || i + 1 == posted.packets;
-    const Extra extra =
-        request.opcode == SendOpcode::send_with_immediate || request.opcode == SendOpcode::rdma_write_with_immediate
-            ? Extra::immediate
-        : request.opcode == SendOpcode::send_with_invalidate ? Extra::invalidate
-                                                             : Extra::none;
+    const Extra extra = request.opcode == SendOpcode::send_with_immediate || request.opcode == SendOpcode::rdma_write_with_immediate
+                            ? Extra::immediate
+                        : request.opcode == SendOpcode::send_with_invalidate ? Extra::invalidate
+                                                                             : Extra::none;
     const bool write = request.opcode == SendOpcode::rdma_write || request.opcode == SendOpcode::rdma_write_with_immediate;
     const Opcode opcode = read                                             ? Opcode::read_request
                           : request.opcode == SendOpcode::compare_and_swap ? Opcode::compare_and_swap
@@ -195,14 +190,12 @@ class Asker {
     check_.equal("its transport version", +packet.tver, 0);
     check_.that(packet.icrc_good, "its ICRC is right", "it is not");
     check_.equal("its solicited event", packet.se, last && !whole && request.solicited);
-    if (last && (request.signaled || whole))
-      check_.that(packet.ackreq, "the last packet asks for an acknowledgement", "it does not");
+    if (last && (request.signaled || whole)) check_.that(packet.ackreq, "the last packet asks for an acknowledgement", "it does not");
     const std::size_t offset = i * mtu_;
     if (packet.reth) {
       check_.equal("its address", packet.reth->get(roce::reth::va), request.remote_address + (read ? offset : 0));
       check_.equal("its key", packet.reth->get(roce::reth::rkey), request.rkey);
-      check_.equal("its DMA length", packet.reth->get(roce::reth::dmalen),
-                   static_cast<std::uint32_t>(posted.length - (read ? offset : 0)));
+      check_.equal("its DMA length", packet.reth->get(roce::reth::dmalen), static_cast<std::uint32_t>(posted.length - (read ? offset : 0)));
     }
     if (packet.atomic) {
       check_.equal("its address", packet.atomic->get(roce::atomiceth::va), request.remote_address);

@@ -28,8 +28,7 @@ inline void acknowledge(RdmaBench& bench, const RcConnection& c, std::uint32_t o
   bench.peer().send(c.facts.acknowledge(roce::psn_add(c.facts.receive_psn, ordinal), messages, syndrome));
 }
 
-inline RocePacket response(const RcConnection& c, roce::Opcode opcode, std::uint32_t ordinal, Bytes payload,
-                            std::uint32_t messages = 1) {
+inline RocePacket response(const RcConnection& c, roce::Opcode opcode, std::uint32_t ordinal, Bytes payload, std::uint32_t messages = 1) {
   RocePacket packet = c.facts.acknowledge(roce::psn_add(c.facts.receive_psn, ordinal), messages);
   packet.opcode = opcode;
   if (opcode == roce::Opcode::read_response_middle) packet.aeth.reset();

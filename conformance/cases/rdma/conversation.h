@@ -27,8 +27,7 @@ struct Message {
 
 inline roce::Opcode opcode_at(bool write, Extra extra, bool first, bool last) {
   using roce::Opcode;
-  if (!last)
-    return write ? (first ? Opcode::write_first : Opcode::write_middle) : (first ? Opcode::send_first : Opcode::send_middle);
+  if (!last) return write ? (first ? Opcode::write_first : Opcode::write_middle) : (first ? Opcode::send_first : Opcode::send_middle);
   if (extra == Extra::immediate) {
     return write ? (first ? Opcode::write_only_with_immediate : Opcode::write_last_with_immediate)
                  : (first ? Opcode::send_only_with_immediate : Opcode::send_last_with_immediate);
@@ -38,8 +37,7 @@ inline roce::Opcode opcode_at(bool write, Extra extra, bool first, bool last) {
 }
 
 /// The packets of a message whose first has this ordinal.
-inline std::vector<RocePacket> packets_for(const RcConnection& c, std::uint32_t ordinal, const Message& message,
-                                           std::size_t mtu) {
+inline std::vector<RocePacket> packets_for(const RcConnection& c, std::uint32_t ordinal, const Message& message, std::size_t mtu) {
   const std::uint32_t count = roce::packets_of(message.bytes.size(), static_cast<std::uint32_t>(mtu));
   std::vector<RocePacket> packets;
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -112,8 +110,7 @@ class Conversation {
     for (const RocePacket& packet : packets) bench_.peer().send(packet);
     sent_ = packets;
     next_ += static_cast<std::uint32_t>(packets.size());
-    for (std::size_t i = 0; i < packets.size(); ++i)
-      answers_.push_back({Answer::Kind::ack, {}, messages_ + (i + 1 == packets.size())});
+    for (std::size_t i = 0; i < packets.size(); ++i) answers_.push_back({Answer::Kind::ack, {}, messages_ + (i + 1 == packets.size())});
     ++messages_;
     apply(message);
   }
@@ -191,8 +188,8 @@ class Conversation {
     const auto length = reth.get(roce::reth::dmalen);
     const std::uint32_t count = roce::packets_of(length, static_cast<std::uint32_t>(mtu_));
     const auto offset = static_cast<std::uint32_t>(skipped * mtu_);
-    bench_.peer().send(read_request(c, next_ - count + skipped,
-                                    {reth.get(roce::reth::va) + offset, reth.get(roce::reth::rkey), length - offset}));
+    bench_.peer().send(
+        read_request(c, next_ - count + skipped, {reth.get(roce::reth::va) + offset, reth.get(roce::reth::rkey), length - offset}));
     answered_ -= count - skipped;
     restarted_ = answered_;
     const bool holds = settle(what);
@@ -231,8 +228,7 @@ class Conversation {
   void post_receive(std::uint64_t id) {
     std::array<rdma::Sge, 3> sges;
     const auto where = pieces(id);
-    for (std::size_t i = 0; i < 3; ++i)
-      sges[i] = buffers_->region->sge(where[i].offset, static_cast<std::uint32_t>(where[i].length));
+    for (std::size_t i = 0; i < 3; ++i) sges[i] = buffers_->region->sge(where[i].offset, static_cast<std::uint32_t>(where[i].length));
     check_.precondition(c.queue->qp().post_receive({id, sges}), "a receive of three pieces is taken");
   }
 
@@ -240,8 +236,8 @@ class Conversation {
     const std::uint32_t count = roce::packets_of(length, static_cast<std::uint32_t>(mtu_));
     for (std::uint32_t i = 0; i < count; ++i) {
       const std::size_t at = i * mtu_;
-      answers_.push_back({Answer::Kind::read, copy(part(image_, offset + at, std::min(mtu_, length - at))), messages_, i == 0,
-                          i + 1 == count});
+      answers_.push_back(
+          {Answer::Kind::read, copy(part(image_, offset + at, std::min(mtu_, length - at))), messages_, i == 0, i + 1 == count});
     }
   }
 
@@ -260,8 +256,7 @@ class Conversation {
         from += n;
       }
     }
-    due_.push_back(
-        {next_receive_++, static_cast<std::uint32_t>(message.bytes.size()), message.write, message.extra, message.word});
+    due_.push_back({next_receive_++, static_cast<std::uint32_t>(message.bytes.size()), message.write, message.extra, message.word});
   }
 
   /// The next packet of this connection; those of others wait for theirs.
@@ -280,8 +275,8 @@ class Conversation {
     const auto ahead = roce::psn_distance(packet->psn, psn(static_cast<std::uint32_t>(answered_)));
     // An acknowledgement stands for those before it, but for no READ or atomic.
     if (!expect(check_,
-                ahead >= 0 && answered_ + static_cast<std::size_t>(ahead) < answers_.size() && packet->icrc_good &&
-                    !packet->se && !packet->ackreq && packet->tver == 0 && (packet->pkey & 0x7FFF) == 0x7FFF,
+                ahead >= 0 && answered_ + static_cast<std::size_t>(ahead) < answers_.size() && packet->icrc_good && !packet->se &&
+                    !packet->ackreq && packet->tver == 0 && (packet->pkey & 0x7FFF) == 0x7FFF,
                 what, wanted, packet->describe())) {
       return false;
     }
@@ -293,12 +288,10 @@ class Conversation {
     const bool begins = answer.first || answered_ == restarted_;
     const roce::Opcode opcode = answer.kind == Answer::Kind::ack      ? roce::Opcode::acknowledge
                                 : answer.kind == Answer::Kind::atomic ? roce::Opcode::atomic_acknowledge
-                                : begins
-                                    ? (answer.last ? roce::Opcode::read_response_only : roce::Opcode::read_response_first)
-                                    : (answer.last ? roce::Opcode::read_response_last : roce::Opcode::read_response_middle);
+                                : begins ? (answer.last ? roce::Opcode::read_response_only : roce::Opcode::read_response_first)
+                                         : (answer.last ? roce::Opcode::read_response_last : roce::Opcode::read_response_middle);
     ++answered_;
-    if (!expect(check_, packet->opcode == opcode, what, std::string(roce::facts_of(opcode).name), packet->describe()))
-      return false;
+    if (!expect(check_, packet->opcode == opcode, what, std::string(roce::facts_of(opcode).name), packet->describe())) return false;
     if (packet->aeth) {
       check_.equal("kind of its syndrome", packet->syndrome() >> 5, 0);
       // What was executed meanwhile may be counted already.
@@ -323,8 +316,7 @@ class Conversation {
       check_.equal("the receive that it takes", seen->id, wanted.id);
       check_.equal("length that the completion reports", seen->byte_length, wanted.length);
       check_.equal("queue pair of the completion", seen->qp_number, c.queue->qp().number());
-      check_.that(seen->opcode ==
-                      (wanted.write ? rdma::CompletionOpcode::receive_rdma_with_immediate : rdma::CompletionOpcode::receive),
+      check_.that(seen->opcode == (wanted.write ? rdma::CompletionOpcode::receive_rdma_with_immediate : rdma::CompletionOpcode::receive),
                   "the completion reports the operation", "another one");
       check_.equal("immediate data are reported", seen->has_immediate, wanted.extra == Extra::immediate);
       check_.equal("an invalidated key is reported", seen->has_invalidate, wanted.extra == Extra::invalidate);

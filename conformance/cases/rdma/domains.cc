@@ -49,8 +49,8 @@ struct OpenRegion {
     peer.inbox().clear();
     peer.send(read_request(c, ordinal++, {at.address, at.rkey, kBytes}));
     const auto packet = peer.wait_packet(kAnswerTime);
-    return expect(check, packet && packet->opcode == Opcode::read_response_only,
-                  "READ of a region after " + std::string(after), "its bytes", packet ? packet->describe() : "silence");
+    return expect(check, packet && packet->opcode == Opcode::read_response_only, "READ of a region after " + std::string(after),
+                  "its bytes", packet ? packet->describe() : "silence");
   }
 };
 

@@ -51,8 +51,7 @@ CONFORMANCE_CASE(an_ack_is_an_ack_with_any_credits, "rdma.requester.every-credit
     if (!next_packet(bench, check, "a SEND", "a SEND")) return;
     acknowledge(bench, c, credits, credits + 1u, credits);
     const auto seen = c.queue->wait_send(kAnswerTime);
-    if (!expect(check, seen.has_value(), "after an ACK with credit code " + std::to_string(credits), "a completion", "none"))
-      return;
+    if (!expect(check, seen.has_value(), "after an ACK with credit code " + std::to_string(credits), "a completion", "none")) return;
     check.equal("its status", seen->status, CompletionStatus::success);
     check.equal("its request", seen->id, std::uint64_t{credits});
   }
@@ -60,9 +59,8 @@ CONFORMANCE_CASE(an_ack_is_an_ack_with_any_credits, "rdma.requester.every-credit
 
 CONFORMANCE_CASE(each_rnr_timer_is_waited_for, "rdma.requester.every-rnr-timer", roles::requester, reaches{"rc.rnr.wait"}) {
   // In hundredths of a millisecond, by code.
-  constexpr std::uint32_t kTimes[] = {65536, 1,    2,    3,    4,    6,     8,     12,    16,    24,   32,
-                                      48,    64,   96,   128,  192,  256,   384,   512,   768,   1024, 1536,
-                                      2048,  3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152};
+  constexpr std::uint32_t kTimes[] = {65536, 1,   2,   3,   4,    6,    8,    12,   16,   24,   32,   48,    64,    96,    128,   192,
+                                      256,   384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152};
   const auto c = bench.connect_to_product({}, {.mtu_code = 1, .ack_timeout = 19});
   bench.peer().inbox().clear();
   for (std::uint8_t code = 0; code < 32; ++code) {
@@ -73,12 +71,11 @@ CONFORMANCE_CASE(each_rnr_timer_is_waited_for, "rdma.requester.every-rnr-timer",
     const Duration time = Duration::us(10) * kTimes[code];
     const auto again = bench.peer().wait_packet(time * 4 + Duration::ms(100));
     if (!expect(check, again && again->psn == roce::psn_add(c.facts.receive_psn, code),
-                "after an RNR NAK with timer code " + std::to_string(code), "the SEND again",
-                again ? again->describe() : "silence")) {
+                "after an RNR NAK with timer code " + std::to_string(code), "the SEND again", again ? again->describe() : "silence")) {
       return;
     }
-    check.between("time until the SEND comes again, with timer code " + std::to_string(code), again->at - from,
-                  time - bench.jitter(), time * 2 + Duration::ms(50));
+    check.between("time until the SEND comes again, with timer code " + std::to_string(code), again->at - from, time - bench.jitter(),
+                  time * 2 + Duration::ms(50));
     acknowledge(bench, c, code, code + 1u);
     if (!c.queue->wait_send(kAnswerTime)) return;
   }
@@ -127,8 +124,8 @@ CONFORMANCE_CASE(an_ack_timeout_of_0_never_ends, "rdma.requester.timeout-none", 
   }
 }
 
-CONFORMANCE_CASE(each_count_of_rnr_retries_is_kept, "rdma.requester.every-rnr-count", roles::requester,
-                 reaches{"rc.rnr.wait"}, beyond_interfaces("the interface has one status for all timeouts")) {
+CONFORMANCE_CASE(each_count_of_rnr_retries_is_kept, "rdma.requester.every-rnr-count", roles::requester, reaches{"rc.rnr.wait"},
+                 beyond_interfaces("the interface has one status for all timeouts")) {
   for (std::uint8_t retries = 0; retries < 7; ++retries) {
     const auto c = bench.connect_to_product({}, {.mtu_code = 1, .ack_timeout = 19, .rnr_retry_count = retries});
     bench.peer().inbox().clear();
@@ -235,8 +232,7 @@ CONFORMANCE_CASE(answers_out_of_the_window_change_nothing, "rdma.requester.every
   check.bytes("memory after them", memory.bytes, before);
   bench.peer().send(response(c, Opcode::read_response_only, ordinal + 1, pattern(32), 5));
   const auto sent = c.queue->wait_send(kAnswerTime);
-  check.that(sent && sent->status == CompletionStatus::success, "the right answer completes the SEND before the READ",
-             "it does not");
+  check.that(sent && sent->status == CompletionStatus::success, "the right answer completes the SEND before the READ", "it does not");
   const auto end = c.queue->wait_send(kAnswerTime);
   if (!expect(check, end.has_value(), "after the right answer", "a completion", "none")) return;
   check.equal("its status", end->status, CompletionStatus::success);

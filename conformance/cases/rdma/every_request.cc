@@ -8,9 +8,7 @@ namespace {
 constexpr std::size_t kNumbers = 16;  ///< where atomics of a conversation go; 8-byte aligned
 
 /// As many READs and atomics as the product says that it serves at a time.
-unsigned served_by(const RcConnection& c) {
-  return cm::message_of<cm::Rep>(c.facts.reply.bytes()).get(cm::rep::responder_resources);
-}
+unsigned served_by(const RcConnection& c) { return cm::message_of<cm::Rep>(c.facts.reply.bytes()).get(cm::rep::responder_resources); }
 
 Message message_of_kind(Conversation& talk, unsigned kind, std::size_t length, std::uint32_t salt) {
   Message message;
@@ -51,8 +49,7 @@ unsigned ask_something(Conversation& talk, Drawn& drawn, std::size_t mtu, bool m
 
 }  // namespace
 
-CONFORMANCE_CASE(every_request_has_its_effect, "rdma.request.effect", roles::responder, sends_malformed,
-                 beyond_interfaces(kAllKinds)) {
+CONFORMANCE_CASE(every_request_has_its_effect, "rdma.request.effect", roles::responder, sends_malformed, beyond_interfaces(kAllKinds)) {
   for (std::uint8_t code = 1; code <= 5; ++code) {
     bench.step("another path MTU");
     const std::size_t mtu = roce::mtu_bytes(code);
@@ -66,8 +63,7 @@ CONFORMANCE_CASE(every_request_has_its_effect, "rdma.request.effect", roles::res
       talk.read(length % 7, length);
       if (!talk.settle("answer to a READ")) return;
     }
-    for (const std::uint64_t operand :
-         {std::uint64_t{1}, std::uint64_t{0xFFFFFFFFFFFFFFFF}, std::uint64_t{0x8000000100000001}}) {
+    for (const std::uint64_t operand : {std::uint64_t{1}, std::uint64_t{0xFFFFFFFFFFFFFFFF}, std::uint64_t{0x8000000100000001}}) {
       for (const bool swap : {false, true}) {
         const std::uint64_t now = talk.number_at(kNumbers);
         for (const std::uint64_t compare : {now ^ 1, now ^ (std::uint64_t{1} << 32), now ^ (std::uint64_t{1} << 63), now}) {
@@ -79,17 +75,17 @@ CONFORMANCE_CASE(every_request_has_its_effect, "rdma.request.effect", roles::res
   }
 }
 
-CONFORMANCE_CASE(requests_that_follow_at_once_are_executed_in_order, "rdma.request.pipelined", roles::responder,
-                 sends_malformed, beyond_interfaces(kAllKinds)) {
+CONFORMANCE_CASE(requests_that_follow_at_once_are_executed_in_order, "rdma.request.pipelined", roles::responder, sends_malformed,
+                 beyond_interfaces(kAllKinds)) {
   constexpr std::uint32_t kRequests = 200;
   Drawn drawn(1);
-  Conversation talk(bench, check, bench.connect_to_product({.queue = {.receive_entries = 256}, .receives = 0}, kSmallPackets),
-                    kSmallMtu, kRequests);
+  Conversation talk(bench, check, bench.connect_to_product({.queue = {.receive_entries = 256}, .receives = 0}, kSmallPackets), kSmallMtu,
+                    kRequests);
   const unsigned served = served_by(talk.c);
   for (std::uint32_t i = 0; i < kRequests;) {
     unsigned reads = 0;
     for (std::uint32_t burst = 1 + drawn.below(6); burst > 0 && i < kRequests; --burst, ++i) {
-      reads += ask_something(talk, drawn, kSmallMtu, reads < served, reads > 0);
+      reads += ask_something(talk, drawn, kSmallMtu, reads<served, reads> 0);
     }
     if (!talk.settle("requests that followed each other at once")) return;
   }
@@ -99,8 +95,8 @@ CONFORMANCE_CASE(a_repeated_request_is_answered_and_not_executed, "rdma.request.
                  beyond_interfaces(kAllKinds)) {
   constexpr std::uint32_t kRequests = 120;
   Drawn drawn(2);
-  Conversation talk(bench, check, bench.connect_to_product({.queue = {.receive_entries = 256}, .receives = 0}, kSmallPackets),
-                    kSmallMtu, kRequests);
+  Conversation talk(bench, check, bench.connect_to_product({.queue = {.receive_entries = 256}, .receives = 0}, kSmallPackets), kSmallMtu,
+                    kRequests);
   for (std::uint32_t i = 0; i < kRequests; ++i) {
     ask_something(talk, drawn, kSmallMtu, true);
     if (!talk.settle("a request") || !talk.again("the same request again")) return;
@@ -120,8 +116,8 @@ CONFORMANCE_CASE(connections_do_not_disturb_each_other, "rdma.request.several-co
   Drawn drawn(3);
   std::deque<Conversation> talks;
   for (std::uint8_t code = 1; code <= 3; ++code) {
-    const RcConnection c = bench.connect_to_product({.queue = {.receive_entries = 256}, .receives = 0},
-                                                    {.psn = 0x10u + 0x1000u * code, .mtu_code = code});
+    const RcConnection c =
+        bench.connect_to_product({.queue = {.receive_entries = 256}, .receives = 0}, {.psn = 0x10u + 0x1000u * code, .mtu_code = code});
     talks.emplace_back(bench, check, c, roce::mtu_bytes(code), kRequests);
   }
   const RcConnection doomed = bench.connect_to_product({}, kSmallPackets);

@@ -22,8 +22,7 @@ CONFORMANCE_CASE(every_work_request_is_said_in_its_packets, "rdma.requester.ever
     for (const SendOpcode opcode : kOpcodes) {
       for (const std::size_t length : lengths_around(mtu)) {
         pieces = pieces % 4 + 1;
-        const Posted posted =
-            asker.post(opcode, length, std::min(pieces, std::max<std::size_t>(length, 1)), pieces != 3, pieces % 2 == 0);
+        const Posted posted = asker.post(opcode, length, std::min(pieces, std::max<std::size_t>(length, 1)), pieces != 3, pieces % 2 == 0);
         if (!asker.asked(posted, "a work request")) return;
         asker.answer(posted);
         if (!asker.completed(posted, "its completion") || !asker.rest("after the answer")) return;
@@ -33,8 +32,8 @@ CONFORMANCE_CASE(every_work_request_is_said_in_its_packets, "rdma.requester.ever
   }
 }
 
-CONFORMANCE_CASE(work_requests_that_follow_at_once_keep_their_order, "rdma.requester.pipelined", roles::requester,
-                 sends_malformed, beyond_interfaces(kAllKinds)) {
+CONFORMANCE_CASE(work_requests_that_follow_at_once_keep_their_order, "rdma.requester.pipelined", roles::requester, sends_malformed,
+                 beyond_interfaces(kAllKinds)) {
   Drawn drawn(5);
   Asker asker(bench, check, bench.connect_to_product({}, kPatient), kSmallMtu);
   bench.peer().inbox().clear();
@@ -92,8 +91,7 @@ CONFORMANCE_CASE(what_is_lost_is_sent_again_as_it_was, "rdma.requester.every-los
           }
         }
         const auto again = bench.peer().wait_packet(limit);
-        if (!expect(check, again.has_value(), "a request of which a part is not answered", "that part again", "silence"))
-          return;
+        if (!expect(check, again.has_value(), "a request of which a part is not answered", "that part again", "silence")) return;
         bench.peer().inbox().push_front(*again);
         if (!asker.asked(posted, "the rest of the request again", known)) return;
         if (opcode == SendOpcode::rdma_read) {
@@ -104,8 +102,8 @@ CONFORMANCE_CASE(what_is_lost_is_sent_again_as_it_was, "rdma.requester.every-los
             const Opcode form = ends ? (begins ? Opcode::read_response_only : Opcode::read_response_last)
                                      : (begins ? Opcode::read_response_first : Opcode::read_response_middle);
             const std::size_t offset = i * kSmallMtu;
-            bench.peer().send(response(asker.c, form, posted.first + i,
-                                       copy(part(data, offset, std::min(kSmallMtu, length - offset))), asker.messages()));
+            bench.peer().send(response(asker.c, form, posted.first + i, copy(part(data, offset, std::min(kSmallMtu, length - offset))),
+                                       asker.messages()));
           }
           asker.store(posted, data);
         } else {
@@ -117,16 +115,14 @@ CONFORMANCE_CASE(what_is_lost_is_sent_again_as_it_was, "rdma.requester.every-los
   }
 }
 
-CONFORMANCE_CASE(no_more_reads_than_agreed_are_in_flight, "rdma.requester.every-depth", roles::requester,
-                 beyond_interfaces(kAllKinds)) {
+CONFORMANCE_CASE(no_more_reads_than_agreed_are_in_flight, "rdma.requester.every-depth", roles::requester, beyond_interfaces(kAllKinds)) {
   for (const std::uint8_t depth : {std::uint8_t{1}, std::uint8_t{2}, std::uint8_t{3}, std::uint8_t{7}, std::uint8_t{16}}) {
     RawRequest request = kPatient;
     request.responder_resources = depth;
     const RcConnection c = bench.connect_to_product({}, request);
     Asker asker(bench, check, c, kSmallMtu);
     bench.peer().inbox().clear();
-    const unsigned wanted =
-        std::min<unsigned>(depth, cm::message_of<cm::Rep>(c.facts.reply.bytes()).get(cm::rep::initiator_depth));
+    const unsigned wanted = std::min<unsigned>(depth, cm::message_of<cm::Rep>(c.facts.reply.bytes()).get(cm::rep::initiator_depth));
     std::vector<Posted> posted;
     for (unsigned i = 0; i < 2u * depth + 3; ++i)
       posted.push_back(asker.post(i % 3 == 2 ? SendOpcode::fetch_and_add : SendOpcode::rdma_read, kSmallMtu + i, 1));
@@ -143,8 +139,7 @@ CONFORMANCE_CASE(no_more_reads_than_agreed_are_in_flight, "rdma.requester.every-
   }
 }
 
-CONFORMANCE_CASE(a_fence_waits_for_all_reads_and_atomics, "rdma.requester.every-fence", roles::requester,
-                 beyond_interfaces(kAllKinds)) {
+CONFORMANCE_CASE(a_fence_waits_for_all_reads_and_atomics, "rdma.requester.every-fence", roles::requester, beyond_interfaces(kAllKinds)) {
   const RcConnection c = bench.connect_to_product({}, kPatient);
   bench.peer().inbox().clear();
   auto& memory = bench.product().memory(64);
@@ -162,8 +157,7 @@ CONFORMANCE_CASE(a_fence_waits_for_all_reads_and_atomics, "rdma.requester.every-
         const bool read = i < 2 ? before == SendOpcode::rdma_read : fenced == SendOpcode::rdma_read;
         if (i == 2 && !next_packet(bench, check, "the fenced request behind the last answer", "a request")) return;
         if (i < 2)
-          expect(check, bench.peer().silent_for(Duration::ms(2)), "a fenced request behind an open READ or atomic", "silence",
-                 "a packet");
+          expect(check, bench.peer().silent_for(Duration::ms(2)), "a fenced request behind an open READ or atomic", "silence", "a packet");
         RocePacket answer = response(c, read ? Opcode::read_response_only : Opcode::atomic_acknowledge, ordinal + i,
                                      read ? pattern(8) : Bytes{}, ordinal + i + 1);
         if (!read) answer.atomic_ack.emplace();

@@ -9,8 +9,7 @@ using roce::Opcode;
 constexpr std::string_view kNoAtomics = "the interface has no atomics";
 
 /// An atomic is refused with a remote access error, on a connection of its own.
-void atomic_refused(RdmaBench& bench, Check& check, VerbsMemory& memory, std::uint64_t address, std::uint32_t rkey,
-                    std::string_view what) {
+void atomic_refused(RdmaBench& bench, Check& check, VerbsMemory& memory, std::uint64_t address, std::uint32_t rkey, std::string_view what) {
   bench.step(what);
   const auto c = bench.connect_to_product();
   bench.peer().inbox().clear();
@@ -21,12 +20,10 @@ void atomic_refused(RdmaBench& bench, Check& check, VerbsMemory& memory, std::ui
 }
 
 /// The answer to a READ of at most one packet.
-void read_seen(RdmaBench& bench, Check& check, const RcConnection& c, std::uint32_t ordinal, ByteView expected,
-               std::string_view what) {
+void read_seen(RdmaBench& bench, Check& check, const RcConnection& c, std::uint32_t ordinal, ByteView expected, std::string_view what) {
   const auto packet = next_packet(bench, check, what, "a read response");
   if (!packet) return;
-  if (!expect(check, packet->opcode == Opcode::read_response_only, what, "RC READ response Only", packet->describe()))
-    return;
+  if (!expect(check, packet->opcode == Opcode::read_response_only, what, "RC READ response Only", packet->describe())) return;
   check.equal("its PSN", packet->psn, roce::psn_add(c.facts.send_psn, ordinal));
   check.bytes("its data", packet->payload, expected);
 }
@@ -62,8 +59,8 @@ CONFORMANCE_CASE(a_read_is_refused_as_a_whole, "rdma.key.range.whole", roles::re
   bench.peer().send(read_request(c, 0, {memory.address(), memory.rkey(), 2 * kSmallMtu}));
   const auto nak = next_packet(bench, check, "answer to a READ that ends outside the region", "a NAK");
   if (!nak) return;
-  if (!expect(check, nak->opcode == Opcode::acknowledge, "answer to a READ that ends outside the region",
-              "a NAK, and no data", nak->describe()))
+  if (!expect(check, nak->opcode == Opcode::acknowledge, "answer to a READ that ends outside the region", "a NAK, and no data",
+              nak->describe()))
     return;
   check.equal("its syndrome", nak->syndrome(), kAccessError);
   check.equal("its PSN", nak->psn, c.facts.send_psn);
@@ -86,8 +83,7 @@ CONFORMANCE_CASE(a_deregistered_region_gives_no_access, "rdma.key.deregistered",
   refused_with(bench, check, {kAccessError}, "answer to a READ behind the deregistration");
 }
 
-CONFORMANCE_CASE(a_duplicate_read_asks_for_no_more, "rdma.read.replay-bounds", roles::responder,
-                 reaches{"bench.duplicate"}) {
+CONFORMANCE_CASE(a_duplicate_read_asks_for_no_more, "rdma.read.replay-bounds", roles::responder, reaches{"bench.duplicate"}) {
   const auto c = bench.connect_to_product({}, kSmallPackets);
   auto& memory = bench.product().memory(1024);
   auto& other = bench.product().memory(1024);
@@ -112,8 +108,7 @@ CONFORMANCE_CASE(a_duplicate_read_asks_for_no_more, "rdma.read.replay-bounds", r
   serves_send(bench, check, c, 2, 0, "a SEND after the duplicates");
 }
 
-CONFORMANCE_CASE(reads_and_atomics_keep_their_kind, "rdma.read.among-atomics", roles::responder,
-                 beyond_interfaces(kNoAtomics)) {
+CONFORMANCE_CASE(reads_and_atomics_keep_their_kind, "rdma.read.among-atomics", roles::responder, beyond_interfaces(kNoAtomics)) {
   const auto c = bench.connect_to_product({.responder_resources = 2}, kSmallPackets);
   auto& numbers = bench.product().memory(16);
   auto& memory = bench.product().memory(64);
@@ -159,23 +154,20 @@ CONFORMANCE_CASE(an_atomic_needs_a_key, "rdma.atomic.key", roles::responder, bey
   atomic_refused(bench, check, memory, memory.address(), memory.rkey() ^ 1u, "an atomic under another key byte");
   atomic_refused(bench, check, memory, memory.address() + 64, memory.rkey(), "an atomic behind the region");
   atomic_refused(bench, check, memory, memory.address() - 8, memory.rkey(), "an atomic before the region");
-  auto& readable = bench.product().memory(64, rdma::Access::local_write | rdma::Access::remote_write |
-                                                  rdma::Access::remote_read);
+  auto& readable = bench.product().memory(64, rdma::Access::local_write | rdma::Access::remote_write | rdma::Access::remote_read);
   atomic_refused(bench, check, readable, readable.address(), readable.rkey(), "an atomic without the right");
 }
 
-CONFORMANCE_CASE(an_atomic_acknowledge_is_an_acknowledgement, "rdma.atomic.response", roles::responder,
-                 beyond_interfaces(kNoAtomics)) {
+CONFORMANCE_CASE(an_atomic_acknowledge_is_an_acknowledgement, "rdma.atomic.response", roles::responder, beyond_interfaces(kNoAtomics)) {
   const auto c = bench.connect_to_product();
   auto& memory = bench.product().memory(16);
   for (std::uint32_t i = 0; i < 2; ++i) {
     bench.peer().send(fetch_and_add(c, i, memory.address(), memory.rkey(), 1));
     const auto answer = next_packet(bench, check, "answer to an atomic", "an atomic acknowledge");
     if (!answer) return;
-    check.require(answer->opcode == Opcode::atomic_acknowledge, "the answer is an atomic acknowledge",
-                  answer->describe());
-    expect(check, roce::kind_of_syndrome(answer->syndrome()) == roce::SyndromeKind::ack, "its syndrome",
-           "that of an ACK", answer->describe());
+    check.require(answer->opcode == Opcode::atomic_acknowledge, "the answer is an atomic acknowledge", answer->describe());
+    expect(check, roce::kind_of_syndrome(answer->syndrome()) == roce::SyndromeKind::ack, "its syndrome", "that of an ACK",
+           answer->describe());
     check.equal("its PSN", answer->psn, roce::psn_add(c.facts.send_psn, i));
     check.equal("its MSN", answer->msn(), i + 1);
   }

@@ -15,8 +15,7 @@ void end_by_bad_write(RdmaBench& bench, Check& check, const RcConnection& c, std
 
 }  // namespace
 
-CONFORMANCE_CASE(a_datagram_does_not_disturb_a_connection, "rdma.bth.other-transport", roles::responder,
-                 reaches{"bench.dropped"}) {
+CONFORMANCE_CASE(a_datagram_does_not_disturb_a_connection, "rdma.bth.other-transport", roles::responder, reaches{"bench.dropped"}) {
   const auto c = bench.connect_to_product();
   RocePacket datagram = c.request(Opcode::ud_send_only, 0, pattern(32));
   datagram.deth.emplace();
@@ -34,8 +33,7 @@ CONFORMANCE_CASE(a_gap_after_waiting_is_told, "rdma.rnr.then-gap", roles::respon
   bench.peer().send(c.request(Opcode::send_only, 0, bytes));
   const auto nak = next_packet(bench, check, "answer without a receive", "an RNR NAK");
   if (!nak) return;
-  check.require(roce::kind_of_syndrome(nak->syndrome()) == roce::SyndromeKind::rnr_nak, "it is an RNR NAK",
-                nak->describe());
+  check.require(roce::kind_of_syndrome(nak->syndrome()) == roce::SyndromeKind::rnr_nak, "it is an RNR NAK", nak->describe());
   auto& buffer = bench.product().memory(256);
   for (std::uint64_t id = 0; id < 4; ++id) c.queue->post_receive(buffer, id, 64 * id, 64);
   bench.world().run_for(roce::rnr_delay(roce::value_of_syndrome(nak->syndrome())));
@@ -117,8 +115,8 @@ CONFORMANCE_CASE(a_receive_tells_of_its_write, "rdma.completion.receive", roles:
   acknowledged(bench, check, c, 0, "a WRITE with immediate data");
   const auto completion = c.queue->wait_receive(kAnswerTime);
   check.require(completion.has_value(), "the WRITE completes a receive", "no receive completion");
-  check.that(completion->opcode == rdma::CompletionOpcode::receive_rdma_with_immediate,
-             "the completion is of a WRITE with immediate data", "it says otherwise");
+  check.that(completion->opcode == rdma::CompletionOpcode::receive_rdma_with_immediate, "the completion is of a WRITE with immediate data",
+             "it says otherwise");
   check.equal("its queue pair", completion->qp_number, c.queue->qp().number());
 }
 
@@ -139,8 +137,7 @@ CONFORMANCE_CASE(receives_go_round, "rdma.receive.goes-round", roles::responder)
   }
 }
 
-CONFORMANCE_CASE(the_receive_of_a_broken_message_comes_back, "rdma.error.receive-held", roles::responder,
-                 reaches{"rc.nak.fatal.sent"}) {
+CONFORMANCE_CASE(the_receive_of_a_broken_message_comes_back, "rdma.error.receive-held", roles::responder, reaches{"rc.nak.fatal.sent"}) {
   const auto c = bench.connect_to_product({.receives = 4}, kSmallPackets);
   serves_send(bench, check, c, 0, 0, "a SEND before it");
   bench.peer().send(unacknowledged(c.request(Opcode::send_first, 1, pattern(kSmallMtu))));

@@ -12,13 +12,12 @@ using rdma::SendOpcode;
 using roce::Opcode;
 
 /// The next packet is a request with this ordinal.
-std::optional<RocePacket> seen(RdmaBench& bench, Check& check, const RcConnection& c, std::uint32_t ordinal,
-                               std::string_view what, Duration limit = kAnswerTime) {
+std::optional<RocePacket> seen(RdmaBench& bench, Check& check, const RcConnection& c, std::uint32_t ordinal, std::string_view what,
+                               Duration limit = kAnswerTime) {
   const std::uint32_t psn = roce::psn_add(c.facts.receive_psn, ordinal);
   auto packet = next_request(bench, psn, limit);
   const bool holds = packet && packet->psn == psn;
-  if (!expect(check, holds, what, "a request with " + words_of_psn(psn), packet ? packet->describe() : "silence"))
-    return std::nullopt;
+  if (!expect(check, holds, what, "a request with " + words_of_psn(psn), packet ? packet->describe() : "silence")) return std::nullopt;
   return packet;
 }
 
@@ -125,8 +124,7 @@ CONFORMANCE_CASE(atomics_are_asked_for_as_posted, "rdma.requester.atomic", roles
     bench.peer().send(answer);
     const auto completion = completed(check, c, ordinal, "completion of the atomic");
     if (!completion) return;
-    check.that(completion->opcode == (swap ? rdma::CompletionOpcode::compare_and_swap
-                                           : rdma::CompletionOpcode::fetch_and_add),
+    check.that(completion->opcode == (swap ? rdma::CompletionOpcode::compare_and_swap : rdma::CompletionOpcode::fetch_and_add),
                "the completion tells which atomic it was", "another operation");
     check.equal("the original value", load_le<std::uint64_t>(memory.bytes.data()), kOriginal);
     check.bytes("memory behind it", part(memory.bytes, 8, 8), behind);
@@ -165,9 +163,8 @@ CONFORMANCE_CASE(requests_go_round, "rdma.requester.goes-round", roles::requeste
     const bool read = i % 3 == 2;
     memory.bytes[7] = static_cast<std::uint8_t>(i);
     const Bytes wanted = copy(part(memory.bytes, 0, 32));
-    check.precondition(
-        c.queue->post_send(to_there(read ? SendOpcode::rdma_read : SendOpcode::send, i), memory, read ? 32 : 0, 32),
-        "a request is taken while the queue is empty");
+    check.precondition(c.queue->post_send(to_there(read ? SendOpcode::rdma_read : SendOpcode::send, i), memory, read ? 32 : 0, 32),
+                       "a request is taken while the queue is empty");
     const auto packet = seen(bench, check, c, i, "a request");
     if (!packet) return;
     if (read) {
@@ -177,8 +174,7 @@ CONFORMANCE_CASE(requests_go_round, "rdma.requester.goes-round", roles::requeste
       acknowledge(bench, c, i, i + 1);
     }
     if (!completed(check, c, i, "completion of a request")) return;
-    if (read)
-      check.bytes("what a READ brought", part(memory.bytes, 32, 32), pattern(32, static_cast<std::uint8_t>(i)));
+    if (read) check.bytes("what a READ brought", part(memory.bytes, 32, 32), pattern(32, static_cast<std::uint8_t>(i)));
   }
 }
 
@@ -218,8 +214,7 @@ CONFORMANCE_CASE(progress_is_not_repeated, "rdma.requester.early-resend", roles:
   completed(check, c, 2, "completion of the last request");
 }
 
-CONFORMANCE_CASE(every_request_has_its_retries, "rdma.requester.retries-reloaded", roles::requester,
-                 reaches{"rc.ack_timeout"}) {
+CONFORMANCE_CASE(every_request_has_its_retries, "rdma.requester.retries-reloaded", roles::requester, reaches{"rc.ack_timeout"}) {
   const RawRequest request = {.retry_count = 1};
   const Duration limit = roce::ack_timeout(request.ack_timeout) * 5;
   const auto c = bench.connect_to_product({}, request);
@@ -232,8 +227,7 @@ CONFORMANCE_CASE(every_request_has_its_retries, "rdma.requester.retries-reloaded
   }
 }
 
-CONFORMANCE_CASE(every_request_has_its_rnr_retries, "rdma.requester.rnr-retries-reloaded", roles::requester,
-                 reaches{"rc.rnr.wait"}) {
+CONFORMANCE_CASE(every_request_has_its_rnr_retries, "rdma.requester.rnr-retries-reloaded", roles::requester, reaches{"rc.rnr.wait"}) {
   const auto c = bench.connect_to_product({}, {.ack_timeout = 18, .rnr_retry_count = 1});
   for (std::uint32_t i = 0; i < 4; ++i) {
     post(bench, c, to_there(SendOpcode::send, i), 16);
@@ -245,8 +239,7 @@ CONFORMANCE_CASE(every_request_has_its_rnr_retries, "rdma.requester.rnr-retries-
   }
 }
 
-CONFORMANCE_CASE(seven_rnr_retries_never_end, "rdma.requester.rnr-retry-endless", roles::requester,
-                 reaches{"rc.rnr.wait"}) {
+CONFORMANCE_CASE(seven_rnr_retries_never_end, "rdma.requester.rnr-retry-endless", roles::requester, reaches{"rc.rnr.wait"}) {
   const auto c = bench.connect_to_product({.rnr_retry_count = 7}, {.ack_timeout = 18, .rnr_retry_count = 7});
   post(bench, c, to_there(SendOpcode::send, 1), 16);
   for (int i = 0; i < 20; ++i) {
@@ -283,8 +276,8 @@ CONFORMANCE_CASE(a_read_response_completes_no_send, "rdma.requester.other-respon
   if (!seen(bench, check, c, 0, "the SEND")) return;
   bench.peer().send(response(c, Opcode::read_response_only, 0, pattern(16)));
   const auto completion = c.queue->wait_send(kAnswerTime);
-  check.that(!completion || completion->status != CompletionStatus::success,
-             "a SEND is not completed by a READ response", "it completes with success");
+  check.that(!completion || completion->status != CompletionStatus::success, "a SEND is not completed by a READ response",
+             "it completes with success");
 }
 
 }  // namespace fb::conformance

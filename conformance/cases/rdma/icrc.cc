@@ -3,8 +3,7 @@
 
 namespace fb::conformance {
 
-CONFORMANCE_CASE(packet_with_bad_icrc_changes_nothing, "rdma.icrc.bad-dropped", roles::responder,
-                 sends_malformed) {
+CONFORMANCE_CASE(packet_with_bad_icrc_changes_nothing, "rdma.icrc.bad-dropped", roles::responder, sends_malformed) {
   const RcConnection connection = bench.connect_to_product();
   const Bytes payload = {1, 2, 3, 4, 5};
   const RocePacket packet = connection.request(roce::Opcode::send_only, 0, payload);

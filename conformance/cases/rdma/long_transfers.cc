@@ -42,9 +42,7 @@ bool sent_in_bursts(RdmaBench& bench, Check& check, const RcConnection& c, std::
   return true;
 }
 
-unsigned seen_rep_depth(const RcConnection& c) {
-  return cm::message_of<cm::Rep>(c.facts.reply.bytes()).get(cm::rep::responder_resources);
-}
+unsigned seen_rep_depth(const RcConnection& c) { return cm::message_of<cm::Rep>(c.facts.reply.bytes()).get(cm::rep::responder_resources); }
 
 /// The bytes of response `i` of a READ of everything.
 Bytes response_bytes(const Bytes& all, std::uint32_t i) {
@@ -81,8 +79,7 @@ CONFORMANCE_CASE(long_messages_are_taken_to_their_last_byte, "rdma.message.long"
                           : i + 1 == kPackets ? Opcode::read_response_last
                                               : Opcode::read_response_middle;
     const std::uint32_t psn = roce::psn_add(c.facts.send_psn, 2 * kPackets + i);
-    if (!expect(check, packet->opcode == opcode && packet->psn == psn, "a response of a long READ", words_of_psn(psn),
-                packet->describe()))
+    if (!expect(check, packet->opcode == opcode && packet->psn == psn, "a response of a long READ", words_of_psn(psn), packet->describe()))
       return;
     if (packet->aeth) check.equal("its MSN", packet->msn(), 3u);
     if (!check.bytes("its bytes", packet->payload, response_bytes(bytes, i))) return;
@@ -105,8 +102,7 @@ CONFORMANCE_CASE(a_long_read_is_asked_for_again_while_it_is_answered, "rdma.read
     bench.peer().send(read_request(c, 0, {at, memory.rkey(), kBytes}));
     bench.peer().send(read_request(c, kPackets, {at, memory.rkey(), kBytes}));
     const auto offset = static_cast<std::uint32_t>(again * kSmallMtu);
-    bench.peer().send(
-        read_request(c, again, {at + offset, memory.rkey(), static_cast<std::uint32_t>(kBytes) - offset}));
+    bench.peer().send(read_request(c, again, {at + offset, memory.rkey(), static_cast<std::uint32_t>(kBytes) - offset}));
     std::uint32_t expected = 0;  // the response that the requester waits for
     std::set<std::uint32_t> seen;
     while (expected < 2 * kPackets) {
@@ -126,8 +122,7 @@ CONFORMANCE_CASE(a_long_read_is_asked_for_again_while_it_is_answered, "rdma.read
     // Once more when all is answered.
     bench.world().run_for(Duration::ms(2));
     bench.peer().inbox().clear();
-    bench.peer().send(
-        read_request(c, kPackets + again, {at + offset, memory.rkey(), static_cast<std::uint32_t>(kBytes) - offset}));
+    bench.peer().send(read_request(c, kPackets + again, {at + offset, memory.rkey(), static_cast<std::uint32_t>(kBytes) - offset}));
     for (std::uint32_t i = again; i < kPackets; ++i) {
       const auto packet = next_packet(bench, check, "the second READ again", "a read response");
       if (!packet) return;
@@ -213,9 +208,7 @@ CONFORMANCE_CASE(long_requests_are_sent_to_their_last_byte, "rdma.requester.long
 
 CONFORMANCE_CASE(connections_share_receives, "rdma.receive.shared", roles::responder, sends_malformed,
                  beyond_interfaces("interfaces have shared receive queues of their own")) {
-  const auto connect = [&] {
-    return bench.connect_to_product({.queue = {.shared_receives = true}, .receives = 0}, kSmallPackets);
-  };
+  const auto connect = [&] { return bench.connect_to_product({.queue = {.shared_receives = true}, .receives = 0}, kSmallPackets); };
   const RcConnection one = connect(), two = connect();
   bench.peer().inbox().clear();
   auto& memory = bench.product().memory(16 * 1024);
@@ -243,8 +236,8 @@ CONFORMANCE_CASE(connections_share_receives, "rdma.receive.shared", roles::respo
   for (std::uint64_t id = 0; id < 4; ++id) post(id);
   // The oldest receive goes to the message that begins first, wherever that ends.
   if (!send(0, true, false, kSmallMtu) || !send(1, true, false, kSmallMtu) || !send(1, false, true, 10) || !completes(1, 1, 266) ||
-      !send(0, false, true, 30) || !completes(0, 0, 286) || !send(1, true, true, 7) || !completes(1, 2, 7) ||
-      !send(0, true, true, 9) || !completes(0, 3, 9)) {
+      !send(0, false, true, 30) || !completes(0, 0, 286) || !send(1, true, true, 7) || !completes(1, 2, 7) || !send(0, true, true, 9) ||
+      !completes(0, 3, 9)) {
     return;
   }
   bench.step("none is left");

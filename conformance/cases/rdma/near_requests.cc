@@ -34,8 +34,8 @@ class Attempt {
     check_.equal(what, nak->syndrome(), OneOf<std::uint8_t>{syndromes});
     if (memory_stays) check_.bytes("memory after " + what, memory_.bytes, before_);
     const auto receive = c.queue->wait_receive(Duration::ms(1));
-    check_.that(!receive || receive->status != rdma::CompletionStatus::success,
-                "no receive completes with success after " + what, "one does");
+    check_.that(!receive || receive->status != rdma::CompletionStatus::success, "no receive completes with success after " + what,
+                "one does");
     const auto last = static_cast<std::uint32_t>(roce::psn_distance(packets.back().psn, c.facts.send_psn));
     RocePacket next = c.request(Opcode::send_only, last + 1u, pattern(4));
     bench_.peer().send(next);
@@ -107,8 +107,7 @@ CONFORMANCE_CASE(no_opcode_is_taken_out_of_its_place, "rdma.message.every-opcode
       if (inside == Inside::write) packets.push_back(any_request(attempt.c, 0, Opcode::write_first, to, kSmallMtu));
       const bool whole = facts.kind == OpcodeKind::read_request || facts.kind == OpcodeKind::atomic_request || facts.last;
       const auto at = static_cast<std::uint32_t>(packets.size());
-      packets.push_back(
-          any_request(attempt.c, at, opcode, whole ? Remote{to.address, to.rkey, 16} : to, whole ? 16 : kSmallMtu));
+      packets.push_back(any_request(attempt.c, at, opcode, whole ? Remote{to.address, to.rkey, 16} : to, whole ? 16 : kSmallMtu));
       const std::string where = inside == Inside::nothing ? " outside a message"
                                 : inside == Inside::send  ? " inside a SEND"
                                                           : " inside a WRITE";
@@ -120,9 +119,7 @@ CONFORMANCE_CASE(no_opcode_is_taken_out_of_its_place, "rdma.message.every-opcode
 CONFORMANCE_CASE(no_packet_of_another_length_is_taken, "rdma.message.every-length", roles::responder, sends_malformed,
                  beyond_interfaces(kAllKinds)) {
   auto& memory = bench.product().memory(8 * kSmallMtu);
-  const auto remote = [&](std::size_t length) {
-    return Remote{memory.address() + 3, memory.rkey(), static_cast<std::uint32_t>(length)};
-  };
+  const auto remote = [&](std::size_t length) { return Remote{memory.address() + 3, memory.rkey(), static_cast<std::uint32_t>(length)}; };
   constexpr std::size_t m = kSmallMtu;
   struct Row {
     bool write;
@@ -145,8 +142,7 @@ CONFORMANCE_CASE(no_packet_of_another_length_is_taken, "rdma.message.every-lengt
   // Of a WRITE the packet before it is wrong already.
   rows.push_back({false, {m, 0}, true, m});
   rows.push_back({false, {m, m, 0}, true, 2 * m});
-  for (const std::size_t announced :
-       {std::size_t{0}, std::size_t{1}, std::size_t{15}, std::size_t{17}, std::size_t{20}, m + 16})
+  for (const std::size_t announced : {std::size_t{0}, std::size_t{1}, std::size_t{15}, std::size_t{17}, std::size_t{20}, m + 16})
     rows.push_back({true, {16}, true, announced});
   for (const std::size_t announced : {m + 15, m + 17, m + 20, 2 * m + 16}) rows.push_back({true, {m, 16}, true, announced});
   for (const std::size_t announced : {2 * m + 15, 2 * m + 17, m + 16, 3 * m + 16}) {
@@ -158,8 +154,7 @@ CONFORMANCE_CASE(no_packet_of_another_length_is_taken, "rdma.message.every-lengt
   for (const Row& row : rows) {
     Attempt attempt(bench, check, memory);
     std::vector<RocePacket> packets;
-    std::string what =
-        row.write ? "a WRITE of " + std::to_string(row.announced) + " bytes in packets of" : "a SEND in packets of";
+    std::string what = row.write ? "a WRITE of " + std::to_string(row.announced) + " bytes in packets of" : "a SEND in packets of";
     for (std::size_t i = 0; i < row.payloads.size(); ++i) {
       const Opcode opcode = opcode_at(row.write, Extra::none, i == 0, row.ends && i + 1 == row.payloads.size());
       packets.push_back(any_request(attempt.c, static_cast<std::uint32_t>(i), opcode, remote(row.announced), row.payloads[i]));
@@ -229,22 +224,20 @@ CONFORMANCE_CASE(a_region_has_two_ends, "rdma.key.both-ends", roles::responder, 
     reading.refused({read_request(reading.c, 0, to)}, {kAccessError}, "a READ of " + what);
     Attempt writing(bench, check, memory);
     const bool one = range.length <= kSmallMtu;
-    writing.refused(
-        {any_request(writing.c, 0, one ? Opcode::write_only : Opcode::write_first, to, one ? to.length : kSmallMtu)},
-        {kAccessError}, "a WRITE of " + what);
+    writing.refused({any_request(writing.c, 0, one ? Opcode::write_only : Opcode::write_first, to, one ? to.length : kSmallMtu)},
+                    {kAccessError}, "a WRITE of " + what);
   }
   bench.step("what lies inside, up to both ends");
   const RcConnection c = bench.connect_to_product({}, kSmallPackets);
   bench.peer().inbox().clear();
   std::uint32_t ordinal = 0;
-  for (const Range& range :
-       {Range{at, 1}, Range{at + size - 1, 1}, Range{at, size}, Range{at + 1, size - 1}, Range{at + size, 0}}) {
+  for (const Range& range : {Range{at, 1}, Range{at + size - 1, 1}, Range{at, size}, Range{at + 1, size - 1}, Range{at + size, 0}}) {
     bench.peer().send(read_request(c, ordinal, {range.address, memory.rkey(), static_cast<std::uint32_t>(range.length)}));
     for (std::uint32_t i = roce::packets_of(range.length, kSmallMtu); i > 0; --i, ++ordinal) {
       const auto packet = next_packet(bench, check, "a READ inside the region", "a read response");
       if (!packet) return;
-      if (!expect(check, roce::facts_of(packet->opcode).kind == OpcodeKind::read_response, "a READ inside the region",
-                  "a read response", packet->describe()))
+      if (!expect(check, roce::facts_of(packet->opcode).kind == OpcodeKind::read_response, "a READ inside the region", "a read response",
+                  packet->describe()))
         return;
     }
   }
@@ -321,13 +314,11 @@ CONFORMANCE_CASE(a_key_ends_with_its_registration, "rdma.key.generations", roles
     ordinal += 2;
     if (!acknowledged(bench, check, c, ordinal - 1, "a WRITE under the key of this registration")) return;
     check.bytes("what it wrote", memory.bytes, bytes);
-    stale({to.address, (to.rkey & ~0xFFu) | static_cast<std::uint8_t>(key_byte - 1), 0},
-          " under the key of the registration before");
+    stale({to.address, (to.rkey & ~0xFFu) | static_cast<std::uint8_t>(key_byte - 1), 0}, " under the key of the registration before");
     const bool by_peer = round % 2 == 0;
     if (by_peer) {
       const std::size_t length = round == 0 ? 16 : kSmallMtu + 8;
-      const auto packets =
-          packets_for(c, ordinal, {.extra = Extra::invalidate, .bytes = pattern(length), .word = to.rkey}, kSmallMtu);
+      const auto packets = packets_for(c, ordinal, {.extra = Extra::invalidate, .bytes = pattern(length), .word = to.rkey}, kSmallMtu);
       for (const RocePacket& packet : packets) bench.peer().send(packet);
       ordinal += static_cast<std::uint32_t>(packets.size());
       if (!acknowledged(bench, check, c, ordinal - 1, "a SEND with invalidate")) return;
@@ -347,15 +338,13 @@ CONFORMANCE_CASE(a_key_ends_with_its_registration, "rdma.key.generations", roles
       const auto done = c.queue->wait_send(kAnswerTime);
       check.require(done.has_value(), "the local invalidation completes", "no completion");
       check.equal("its status", done->status, rdma::CompletionStatus::success);
-      check.that(done->opcode == rdma::CompletionOpcode::local_invalidate, "the completion reports the operation",
-                 "another one");
+      check.that(done->opcode == rdma::CompletionOpcode::local_invalidate, "the completion reports the operation", "another one");
     }
     stale(to, by_peer ? " under a key that the peer invalidated" : " under a key that the product invalidated");
   }
 }
 
-CONFORMANCE_CASE(each_bit_of_a_header_counts, "rdma.bth.every-bit", roles::responder, reaches{"bench.dropped"},
-                 sends_malformed) {
+CONFORMANCE_CASE(each_bit_of_a_header_counts, "rdma.bth.every-bit", roles::responder, reaches{"bench.dropped"}, sends_malformed) {
   const auto c = bench.connect_to_product();
   bench.peer().inbox().clear();
   const RocePacket good = c.request(roce::Opcode::send_only, 0, pattern(16));

@@ -12,21 +12,17 @@ using softroce::SoftCounters;
 CONFORMANCE_CASE(every_packet_has_a_good_icrc, "rdma.icrc.sent", roles::responder) {
   const auto c = bench.connect_to_product({}, kSmallPackets);
   auto& memory = bench.product().memory(600);
-  const RocePacket requests[] = {c.request(Opcode::send_only, 0, pattern(33)),
-                                 read_request(c, 1, all_of(memory))};
+  const RocePacket requests[] = {c.request(Opcode::send_only, 0, pattern(33)), read_request(c, 1, all_of(memory))};
   for (int i = 0; i < 4; ++i) {
     if (i < 2) bench.peer().send(requests[i]);
     const auto packet = next_packet(bench, check, "an answer", "an ACK or a read response");
     if (!packet) return;
-    expect(check, packet->icrc_good, "ICRC of the answer", "the value computed from the packet",
-           "another value in " + packet->describe());
+    expect(check, packet->icrc_good, "ICRC of the answer", "the value computed from the packet", "another value in " + packet->describe());
   }
-  check.equal("packets with a wrong ICRC, management datagrams included", bench.peer().bad_icrc(),
-              0);
+  check.equal("packets with a wrong ICRC, management datagrams included", bench.peer().bad_icrc(), 0);
 }
 
-CONFORMANCE_CASE(bits_that_change_on_the_way_are_not_in_the_icrc, "rdma.icrc.masked-fields",
-                 roles::responder) {
+CONFORMANCE_CASE(bits_that_change_on_the_way_are_not_in_the_icrc, "rdma.icrc.masked-fields", roles::responder) {
   const auto c = bench.connect_to_product();
   const std::uint8_t kByte4[] = {0x01, 0x20, 0x3F, 0x80, 0x40};
   std::uint32_t ordinal = 0;
@@ -34,14 +30,12 @@ CONFORMANCE_CASE(bits_that_change_on_the_way_are_not_in_the_icrc, "rdma.icrc.mas
     Bytes packet = to_bytes(c.request(Opcode::send_only, ordinal, pattern(32)));
     packet[4] = value;
     bench.peer().send_bytes(packet);
-    acknowledged(bench, check, c, ordinal,
-                 "a packet with other bits in the masked byte of the BTH");
+    acknowledged(bench, check, c, ordinal, "a packet with other bits in the masked byte of the BTH");
     ++ordinal;
   }
 }
 
-CONFORMANCE_CASE(another_transport_version_is_dropped, "rdma.bth.tver", roles::responder,
-                 reaches{"bench.dropped"}, sends_malformed) {
+CONFORMANCE_CASE(another_transport_version_is_dropped, "rdma.bth.tver", roles::responder, reaches{"bench.dropped"}, sends_malformed) {
   const auto c = bench.connect_to_product();
   for (const std::uint8_t version : {std::uint8_t{1}, std::uint8_t{15}}) {
     RocePacket packet = c.request(Opcode::send_only, 0, pattern(32));
@@ -54,8 +48,7 @@ CONFORMANCE_CASE(another_transport_version_is_dropped, "rdma.bth.tver", roles::r
   serves_send(bench, check, c, 0, 0, "a good packet with that PSN");
 }
 
-CONFORMANCE_CASE(reserved_opcodes_are_dropped, "rdma.bth.unknown-opcode", roles::responder,
-                 reaches{"bench.dropped"}, sends_malformed) {
+CONFORMANCE_CASE(reserved_opcodes_are_dropped, "rdma.bth.unknown-opcode", roles::responder, reaches{"bench.dropped"}, sends_malformed) {
   const auto c = bench.connect_to_product();
   // Reserved within RC, and Send Only of the unreliable connected service.
   for (const int opcode : {0x15, 0x18, 0x1F, 0x24}) {
@@ -66,8 +59,7 @@ CONFORMANCE_CASE(reserved_opcodes_are_dropped, "rdma.bth.unknown-opcode", roles:
   serves_send(bench, check, c, 0, 0, "a good packet afterwards");
 }
 
-CONFORMANCE_CASE(packets_for_unknown_queue_pairs_are_dropped, "rdma.bth.unknown-qp",
-                 roles::responder, reaches{"bench.dropped"}) {
+CONFORMANCE_CASE(packets_for_unknown_queue_pairs_are_dropped, "rdma.bth.unknown-qp", roles::responder, reaches{"bench.dropped"}) {
   const auto c = bench.connect_to_product();
   for (const std::uint32_t flip : {0x800000u, 0x001000u, 0x000001u}) {
     RocePacket packet = c.request(Opcode::send_only, 0, pattern(32));
@@ -80,8 +72,7 @@ CONFORMANCE_CASE(packets_for_unknown_queue_pairs_are_dropped, "rdma.bth.unknown-
   serves_send(bench, check, c, 0, 0, "a good packet afterwards");
 }
 
-CONFORMANCE_CASE(only_packets_of_our_partition_are_served, "rdma.bth.pkey", roles::responder,
-                 reaches{"bench.dropped"}) {
+CONFORMANCE_CASE(only_packets_of_our_partition_are_served, "rdma.bth.pkey", roles::responder, reaches{"bench.dropped"}) {
   const auto c = bench.connect_to_product();
   RocePacket packet = c.request(Opcode::send_only, 0, pattern(32));
   packet.pkey = 0x1234;
@@ -106,8 +97,7 @@ CONFORMANCE_CASE(payload_is_padded_to_four_bytes, "rdma.bth.pad", roles::respond
   }
 }
 
-CONFORMANCE_CASE(migration_bit_and_congestion_marks_do_not_matter, "rdma.bth.migreq",
-                 roles::responder) {
+CONFORMANCE_CASE(migration_bit_and_congestion_marks_do_not_matter, "rdma.bth.migreq", roles::responder) {
   const auto c = bench.connect_to_product();
   std::uint32_t ordinal = 0;
   for (const bool migreq : {true, false}) {
@@ -122,8 +112,8 @@ CONFORMANCE_CASE(migration_bit_and_congestion_marks_do_not_matter, "rdma.bth.mig
   }
 }
 
-CONFORMANCE_CASE(packets_too_short_for_their_opcode_are_dropped, "rdma.bth.too-short",
-                 roles::responder, reaches{"bench.dropped"}, sends_malformed) {
+CONFORMANCE_CASE(packets_too_short_for_their_opcode_are_dropped, "rdma.bth.too-short", roles::responder, reaches{"bench.dropped"},
+                 sends_malformed) {
   const auto c = bench.connect_to_product();
   // Without the headers that their opcode wants.
   for (const Opcode opcode : {Opcode::write_only, Opcode::read_request, Opcode::fetch_and_add}) {

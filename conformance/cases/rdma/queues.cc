@@ -125,9 +125,9 @@ CONFORMANCE_CASE(a_solicited_event_is_for_its_messages, "rdma.completion.solicit
             const int calls = calls_during(bench, c.queue->receive_queue(), solicited_only, [&] {
               for (const RocePacket& packet : packets) bench.peer().send(packet);
             });
-            const std::string what = std::string(solicited ? "a solicited " : "an unsolicited ") + (write ? "WRITE" : "SEND") +
-                                     " of " + std::to_string(length) + " bytes, a queue armed for " +
-                                     (solicited_only ? "solicited" : "all") + " completions";
+            const std::string what = std::string(solicited ? "a solicited " : "an unsolicited ") + (write ? "WRITE" : "SEND") + " of " +
+                                     std::to_string(length) + " bytes, a queue armed for " + (solicited_only ? "solicited" : "all") +
+                                     " completions";
             check.equal("notifications for " + what, calls, solicited || !solicited_only ? 1 : 0);
             if (!acknowledged(bench, check, c, ordinal - 1, what)) return;
             const auto done = c.queue->wait_receive(kAnswerTime);
@@ -148,8 +148,8 @@ CONFORMANCE_CASE(a_solicited_event_is_for_its_messages, "rdma.completion.solicit
 CONFORMANCE_CASE(no_completion_is_lost_in_silence, "rdma.completion.overrun", roles::responder,
                  beyond_interfaces("the interface has completion queues of its own")) {
   constexpr std::uint32_t kCompletions = 12, kMessages = 40;
-  const auto c = bench.connect_to_product(
-      {.queue = {.receive_entries = 64, .receive_completions = kCompletions}, .receives = kMessages + 10});
+  const auto c =
+      bench.connect_to_product({.queue = {.receive_entries = 64, .receive_completions = kCompletions}, .receives = kMessages + 10});
   bench.peer().inbox().clear();
   std::uint32_t served = 0;
   while (served < kMessages) {
@@ -162,8 +162,8 @@ CONFORMANCE_CASE(no_completion_is_lost_in_silence, "rdma.completion.overrun", ro
   while (const auto done = c.queue->wait_receive(Duration::ms(1))) {
     if (done->status == CompletionStatus::success) ++completed;
   }
-  check.between("completions that nobody had taken, all of them or as many as the queue has", completed,
-                std::min(kCompletions, served), served);
+  check.between("completions that nobody had taken, all of them or as many as the queue has", completed, std::min(kCompletions, served),
+                served);
   const bool lost = completed < served;
   bench.peer().send(c.request(Opcode::send_only, served, pattern(16)));
   const auto packet = bench.peer().wait_packet(kAnswerTime);
@@ -171,8 +171,8 @@ CONFORMANCE_CASE(no_completion_is_lost_in_silence, "rdma.completion.overrun", ro
   check.that(!lost || !serves, "a queue pair whose completions were lost is in error", "it serves further requests");
 }
 
-CONFORMANCE_CASE(a_registration_is_no_longer_than_its_region, "rdma.key.fast-limit", roles::requester,
-                 needs(registers_by_requests), beyond_interfaces(kOwnKeys)) {
+CONFORMANCE_CASE(a_registration_is_no_longer_than_its_region, "rdma.key.fast-limit", roles::requester, needs(registers_by_requests),
+                 beyond_interfaces(kOwnKeys)) {
   constexpr std::size_t kPage = 4096;
   auto& behind = bench.product().memory(8 * kPage);
   for (const std::size_t pages : {std::size_t{1}, std::size_t{3}}) {
@@ -246,8 +246,10 @@ CONFORMANCE_CASE(a_local_invalidation_waits_for_earlier_requests, "rdma.key.inva
     bench.peer().inbox().clear();
     c.queue->post_send(to_there(opcode, 5), memory, 0, 32);
     c.queue->post_send(invalidation_of(memory.rkey()));
-    const std::string what =
-        std::string(read ? "READ" : opcode == SendOpcode::send ? "SEND" : "WRITE") + " before the invalidation of its memory";
+    const std::string what = std::string(read                         ? "READ"
+                                         : opcode == SendOpcode::send ? "SEND"
+                                                                      : "WRITE") +
+                             " before the invalidation of its memory";
     if (!next_packet(bench, check, what, "its packet")) return;
     bench.world().run_for(Duration::ms(1));
     acknowledge(bench, c, 0, 0, kSequenceNak);

@@ -56,8 +56,7 @@ CONFORMANCE_CASE(a_key_of_another_domain_is_refused, "rdma.key.protection-domain
   access_refused(bench, check, memory, all_of(memory));
 }
 
-CONFORMANCE_CASE(an_invalidated_key_gives_no_access, "rdma.key.invalidated", roles::responder,
-                 needs(registers_by_requests),
+CONFORMANCE_CASE(an_invalidated_key_gives_no_access, "rdma.key.invalidated", roles::responder, needs(registers_by_requests),
                  beyond_networkdirect("NetworkDirect has no fast registration")) {
   const auto c = bench.connect_to_product();
   const Remote at = fast_registered(check, c, bench.product().fast_memory(64));

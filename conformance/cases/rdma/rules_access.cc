@@ -7,16 +7,13 @@ namespace {
 using roce::Opcode;
 
 /// Says `bytes` as one WRITE with packets of the small MTU; returns the ordinal behind it.
-std::uint32_t write_message(RdmaBench& bench, const RcConnection& c, std::uint32_t ordinal, const Remote& to,
-                            const Bytes& bytes) {
+std::uint32_t write_message(RdmaBench& bench, const RcConnection& c, std::uint32_t ordinal, const Remote& to, const Bytes& bytes) {
   const std::uint32_t packets = roce::packets_of(bytes.size(), kSmallMtu);
   for (std::uint32_t i = 0; i < packets; ++i) {
     const std::size_t offset = i * kSmallMtu;
     const bool first = i == 0, last = i + 1 == packets;
-    const Opcode opcode = last ? (first ? Opcode::write_only : Opcode::write_last)
-                               : (first ? Opcode::write_first : Opcode::write_middle);
-    RocePacket packet =
-        c.request(opcode, ordinal + i, copy(part(bytes, offset, std::min(kSmallMtu, bytes.size() - offset))));
+    const Opcode opcode = last ? (first ? Opcode::write_only : Opcode::write_last) : (first ? Opcode::write_first : Opcode::write_middle);
+    RocePacket packet = c.request(opcode, ordinal + i, copy(part(bytes, offset, std::min(kSmallMtu, bytes.size() - offset))));
     packet.ackreq = last;
     bench.peer().send(first ? with_reth(packet, to) : packet);
   }
@@ -24,9 +21,7 @@ std::uint32_t write_message(RdmaBench& bench, const RcConnection& c, std::uint32
 }
 
 /// How many READs and atomics the product says that it serves.
-unsigned served_by(const RcConnection& c) {
-  return cm::message_of<cm::Rep>(c.facts.reply.bytes()).get(cm::rep::responder_resources);
-}
+unsigned served_by(const RcConnection& c) { return cm::message_of<cm::Rep>(c.facts.reply.bytes()).get(cm::rep::responder_resources); }
 
 RocePacket with_immediate(RocePacket packet, std::uint32_t value) {
   packet.immediate.emplace();
@@ -34,8 +29,7 @@ RocePacket with_immediate(RocePacket packet, std::uint32_t value) {
   return packet;
 }
 
-RocePacket compare_and_swap(const RcConnection& c, std::uint32_t ordinal, const Remote& at, std::uint64_t compare,
-                            std::uint64_t swap) {
+RocePacket compare_and_swap(const RcConnection& c, std::uint32_t ordinal, const Remote& at, std::uint64_t compare, std::uint64_t swap) {
   RocePacket packet = c.request(Opcode::compare_and_swap, ordinal);
   packet.atomic.emplace();
   packet.atomic->set(roce::atomiceth::va, at.address)
@@ -73,12 +67,10 @@ CONFORMANCE_CASE(a_write_with_immediate_completes_a_receive, "rdma.write.immedia
   const Bytes bytes = pattern(kSmallMtu + 40);
   constexpr std::uint32_t kValue = 0x55667788;
   const Remote to{memory.address(), memory.rkey(), static_cast<std::uint32_t>(bytes.size())};
-  bench.peer().send(
-      unacknowledged(with_reth(c.request(Opcode::write_first, 0, copy(part(bytes, 0, kSmallMtu))), to)));
+  bench.peer().send(unacknowledged(with_reth(c.request(Opcode::write_first, 0, copy(part(bytes, 0, kSmallMtu))), to)));
   bench.world().run_for(Duration::ms(1));
   nothing_received(check, c, "nothing is completed before the last packet");
-  bench.peer().send(with_immediate(
-      c.request(Opcode::write_last_with_immediate, 1, copy(part(bytes, kSmallMtu, 40))), kValue));
+  bench.peer().send(with_immediate(c.request(Opcode::write_last_with_immediate, 1, copy(part(bytes, kSmallMtu, 40))), kValue));
   acknowledged(bench, check, c, 1, "a WRITE with immediate data");
   const auto completion = c.queue->wait_receive(kAnswerTime);
   check.require(completion.has_value(), "the WRITE completes a receive", "no receive completion");
@@ -89,12 +81,12 @@ CONFORMANCE_CASE(a_write_with_immediate_completes_a_receive, "rdma.write.immedia
   check.bytes("memory after the WRITE", part(memory.bytes, 0, bytes.size()), bytes);
 }
 
-CONFORMANCE_CASE(a_write_with_immediate_waits_for_a_receive, "rdma.rnr.write-immediate", roles::responder,
-                 reaches{"rc.rnr.sent"}, beyond_interfaces("the interface has no immediate data")) {
+CONFORMANCE_CASE(a_write_with_immediate_waits_for_a_receive, "rdma.rnr.write-immediate", roles::responder, reaches{"rc.rnr.sent"},
+                 beyond_interfaces("the interface has no immediate data")) {
   const auto c = bench.connect_to_product({.receives = 0});
   auto& memory = bench.product().memory(64);
-  const RocePacket write = with_immediate(
-      with_reth(c.request(Opcode::write_only_with_immediate, 0, pattern(64)), all_of(memory)), 0x01020304);
+  const RocePacket write =
+      with_immediate(with_reth(c.request(Opcode::write_only_with_immediate, 0, pattern(64)), all_of(memory)), 0x01020304);
   bench.peer().send(write);
   const auto nak = next_packet(bench, check, "answer without a receive", "an RNR NAK");
   if (!nak) return;
@@ -117,8 +109,7 @@ CONFORMANCE_CASE(a_read_of_nothing_needs_no_key, "rdma.read.zero-length", roles:
   bench.peer().send(read_request(c, 0, {0x1234, 0xDEADBE00, 0}));
   const auto data = next_packet(bench, check, "answer to a READ of length 0", "a read response without payload");
   if (!data) return;
-  expect(check, data->opcode == Opcode::read_response_only, "answer to a READ of length 0", "RC READ response Only",
-         data->describe());
+  expect(check, data->opcode == Opcode::read_response_only, "answer to a READ of length 0", "RC READ response Only", data->describe());
   check.equal("bytes that it carries", data->payload.size(), 0);
   check.equal("its PSN", data->psn, c.facts.send_psn);
 }
@@ -147,8 +138,7 @@ CONFORMANCE_CASE(compare_and_swap_compares_and_swaps, "rdma.atomic.compare-and-s
   auto& memory = bench.product().memory(16);
   const std::uint64_t before = load_le<std::uint64_t>(memory.bytes.data());
   constexpr std::uint64_t kSwap = 0xA1A2A3A4A5A6A7A8;
-  const auto swapped = [&](std::uint32_t ordinal, std::uint64_t compare, std::uint64_t original,
-                           std::uint64_t afterwards) {
+  const auto swapped = [&](std::uint32_t ordinal, std::uint64_t compare, std::uint64_t original, std::uint64_t afterwards) {
     bench.peer().send(compare_and_swap(c, ordinal, all_of(memory), compare, kSwap));
     const auto answer = next_packet(bench, check, "answer to the atomic", "an atomic acknowledge");
     if (!answer) return;
@@ -160,8 +150,7 @@ CONFORMANCE_CASE(compare_and_swap_compares_and_swaps, "rdma.atomic.compare-and-s
   swapped(1, before, before, kSwap);
 }
 
-CONFORMANCE_CASE(an_invalidation_is_reported, "rdma.key.invalidate-reported", roles::responder,
-                 needs(registers_by_requests),
+CONFORMANCE_CASE(an_invalidation_is_reported, "rdma.key.invalidate-reported", roles::responder, needs(registers_by_requests),
                  beyond_networkdirect("NetworkDirect has no fast registration")) {
   const auto c = bench.connect_to_product();
   const Remote at = fast_registered(check, c, bench.product().fast_memory(64));

@@ -43,8 +43,7 @@ CONFORMANCE_CASE(requests_go_to_the_connected_queue_pair, "rdma.bth.sent", roles
   }
 }
 
-CONFORMANCE_CASE(packets_from_another_address_are_dropped, "rdma.bth.address", roles::responder,
-                 reaches{"bench.dropped"}) {
+CONFORMANCE_CASE(packets_from_another_address_are_dropped, "rdma.bth.address", roles::responder, reaches{"bench.dropped"}) {
   const auto c = bench.connect_to_product();
   for (const std::size_t byte : {15u, 14u, 12u}) {
     if (byte != 15 && !bench.embedded()) continue;
@@ -70,13 +69,11 @@ CONFORMANCE_CASE(a_fatal_nak_names_the_request, "rdma.nak.psn", roles::responder
     nak = next_packet(bench, check, "answer to a bad WRITE", "a NAK");
   }
   if (!nak) return;
-  expect(check, roce::kind_of_syndrome(nak->syndrome()) == roce::SyndromeKind::nak, "answer to a bad WRITE", "a NAK",
-         nak->describe());
+  expect(check, roce::kind_of_syndrome(nak->syndrome()) == roce::SyndromeKind::nak, "answer to a bad WRITE", "a NAK", nak->describe());
   check.equal("PSN of the NAK", nak->psn, roce::psn_add(c.facts.send_psn, 1));
 }
 
-CONFORMANCE_CASE(a_duplicate_inside_a_message_changes_nothing, "rdma.psn.duplicate-inside", roles::responder,
-                 reaches{"bench.duplicate"}) {
+CONFORMANCE_CASE(a_duplicate_inside_a_message_changes_nothing, "rdma.psn.duplicate-inside", roles::responder, reaches{"bench.duplicate"}) {
   const auto c = bench.connect_to_product({}, kSmallPackets);
   const Bytes bytes = pattern(2 * kSmallMtu);
   const RocePacket first = unacknowledged(c.request(Opcode::send_first, 0, copy(part(bytes, 0, kSmallMtu))));
@@ -88,23 +85,21 @@ CONFORMANCE_CASE(a_duplicate_inside_a_message_changes_nothing, "rdma.psn.duplica
   while (const auto more = bench.peer().wait_packet(kAnswerTime)) ack = more;
   if (bench.counted(&softroce::SoftCounters::duplicate_requests)) bench.mark("bench.duplicate");
   if (!ack) return;
-  expect(check, roce::kind_of_syndrome(ack->syndrome()) == roce::SyndromeKind::ack, "answer to the SEND", "an ACK",
-         ack->describe());
+  expect(check, roce::kind_of_syndrome(ack->syndrome()) == roce::SyndromeKind::ack, "answer to the SEND", "an ACK", ack->describe());
   check.equal("PSN of the last ACK", ack->psn, roce::psn_add(c.facts.send_psn, 1));
   received(bench, check, c, 0, bytes, "the SEND with a packet that came twice");
   nothing_received(check, c, "it is delivered once");
 }
 
-CONFORMANCE_CASE(behind_an_rnr_nak_there_is_silence, "rdma.rnr.then-silent", roles::responder,
-                 reaches{"rc.rnr.sent"}) {
+CONFORMANCE_CASE(behind_an_rnr_nak_there_is_silence, "rdma.rnr.then-silent", roles::responder, reaches{"rc.rnr.sent"}) {
   const auto c = bench.connect_to_product({.receives = 0});
   for (const std::uint32_t ordinal : {0u, 1u, 2u}) {
     bench.peer().send(c.request(Opcode::send_only, ordinal, pattern(16)));
   }
   const auto nak = next_packet(bench, check, "answer without a receive", "an RNR NAK");
   if (!nak) return;
-  expect(check, roce::kind_of_syndrome(nak->syndrome()) == roce::SyndromeKind::rnr_nak, "answer without a receive",
-         "an RNR NAK", nak->describe());
+  expect(check, roce::kind_of_syndrome(nak->syndrome()) == roce::SyndromeKind::rnr_nak, "answer without a receive", "an RNR NAK",
+         nak->describe());
   silence(bench, check, "answers to what follows the refused request");
 }
 
@@ -128,8 +123,7 @@ CONFORMANCE_CASE(immediate_data_arrives_as_it_was_sent, "rdma.message.immediate"
   check.equal("length", completion->byte_length, 16u);
 }
 
-CONFORMANCE_CASE(posted_receives_are_flushed, "rdma.error.receives-flushed", roles::responder,
-                 reaches{"rc.nak.fatal.sent"}) {
+CONFORMANCE_CASE(posted_receives_are_flushed, "rdma.error.receives-flushed", roles::responder, reaches{"rc.nak.fatal.sent"}) {
   constexpr std::uint32_t kReceives = 40;
   const auto c = bench.connect_to_product({.receives = kReceives});
   bench.peer().send(write_only(c, 0, {0x1000, 0xDEADBE00, 16}, pattern(16)));

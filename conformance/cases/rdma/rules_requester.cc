@@ -16,8 +16,7 @@ bool completed(Check& check, const RcConnection& c, std::uint64_t id, std::strin
 }
 
 /// The packets of one message are First, Middle, Last, full but for the last one, and carry `bytes`.
-void message_seen(RdmaBench& bench, Check& check, const RcConnection& c, const Bytes& bytes,
-                  std::initializer_list<Opcode> opcodes) {
+void message_seen(RdmaBench& bench, Check& check, const RcConnection& c, const Bytes& bytes, std::initializer_list<Opcode> opcodes) {
   Bytes seen;
   for (const Opcode opcode : opcodes) {
     const auto packet = next_packet(bench, check, "a packet of the message", std::string(roce::facts_of(opcode).name));
@@ -81,8 +80,7 @@ CONFORMANCE_CASE(a_read_asks_for_what_was_posted, "rdma.requester.read", roles::
   const VerbsMemory& memory = post(bench, c, to_there(SendOpcode::rdma_read, 1), 2 * kSmallMtu);
   const auto packet = next_packet(bench, check, "the READ", "a READ request");
   if (!packet) return;
-  check.require(packet->opcode == Opcode::read_request && packet->reth.has_value(), "it is a READ request",
-                packet->describe());
+  check.require(packet->opcode == Opcode::read_request && packet->reth.has_value(), "it is a READ request", packet->describe());
   check.equal("address in the RETH", packet->reth->get(roce::reth::va), kThere);
   check.equal("key in the RETH", packet->reth->get(roce::reth::rkey), kKey);
   check.equal("length in the RETH", packet->reth->get(roce::reth::dmalen), 2 * kSmallMtu);
@@ -135,8 +133,7 @@ CONFORMANCE_CASE(a_fenced_request_waits_for_reads, "rdma.requester.fence", roles
   if (send) check.equal("its PSN", send->psn, roce::psn_add(c.facts.receive_psn, 1));
 }
 
-CONFORMANCE_CASE(a_response_behind_a_missing_one_is_noticed, "rdma.requester.implied-nak", roles::requester,
-                 reaches{"rc.nak.implied"}) {
+CONFORMANCE_CASE(a_response_behind_a_missing_one_is_noticed, "rdma.requester.implied-nak", roles::requester, reaches{"rc.nak.implied"}) {
   const auto c = bench.connect_to_product({}, {.mtu_code = 1, .ack_timeout = 20});
   post(bench, c, to_there(SendOpcode::rdma_read, 1), 16);
   post(bench, c, to_there(SendOpcode::rdma_read, 2), 16);
@@ -145,13 +142,12 @@ CONFORMANCE_CASE(a_response_behind_a_missing_one_is_noticed, "rdma.requester.imp
   }
   bench.step("the answer to the first READ is lost");
   bench.peer().send(response(c, Opcode::read_response_only, 1, pattern(16), 2));
-  const auto again = next_packet(bench, check, "when the answer to the second READ comes first",
-                                 "the first READ again, without waiting for the timer");
+  const auto again =
+      next_packet(bench, check, "when the answer to the second READ comes first", "the first READ again, without waiting for the timer");
   if (again) check.equal("PSN of the READ", again->psn, c.facts.receive_psn);
 }
 
-CONFORMANCE_CASE(an_old_acknowledgement_is_no_progress, "rdma.requester.old-ack", roles::requester,
-                 reaches{"rc.ack_timeout"}) {
+CONFORMANCE_CASE(an_old_acknowledgement_is_no_progress, "rdma.requester.old-ack", roles::requester, reaches{"rc.ack_timeout"}) {
   constexpr unsigned kRetries = 2;
   const RawRequest request = {.retry_count = kRetries};
   const auto c = bench.connect_to_product({}, request);
@@ -217,8 +213,8 @@ CONFORMANCE_CASE(immediate_data_is_sent_as_it_was_given, "rdma.requester.immedia
   post(bench, c, request, 16);
   const auto packet = next_packet(bench, check, "the SEND", "a SEND with immediate data");
   if (!packet) return;
-  check.require(packet->opcode == Opcode::send_only_with_immediate && packet->immediate.has_value(),
-                "it is a SEND with immediate data", packet->describe());
+  check.require(packet->opcode == Opcode::send_only_with_immediate && packet->immediate.has_value(), "it is a SEND with immediate data",
+                packet->describe());
   check.equal("immediate data", packet->immediate->get(roce::immdt::immdt), request.immediate);
 }
 
@@ -230,8 +226,8 @@ CONFORMANCE_CASE(the_key_to_invalidate_is_sent, "rdma.requester.invalidate", rol
   post(bench, c, request, 16);
   const auto packet = next_packet(bench, check, "the SEND", "a SEND with invalidate");
   if (!packet) return;
-  check.require(packet->opcode == Opcode::send_only_with_invalidate && packet->ieth.has_value(),
-                "it is a SEND with invalidate", packet->describe());
+  check.require(packet->opcode == Opcode::send_only_with_invalidate && packet->ieth.has_value(), "it is a SEND with invalidate",
+                packet->describe());
   check.equal("key in the IETH", packet->ieth->get(roce::ieth::rkey), request.invalidate_rkey);
 }
 

@@ -5,8 +5,7 @@ namespace fb::conformance {
 
 using roce::Opcode;
 
-CONFORMANCE_CASE(a_gap_is_answered_by_one_sequence_nak, "rdma.psn.gap", roles::responder,
-                 reaches{"rc.nak.sequence.sent"}) {
+CONFORMANCE_CASE(a_gap_is_answered_by_one_sequence_nak, "rdma.psn.gap", roles::responder, reaches{"rc.nak.sequence.sent"}) {
   const auto c = bench.connect_to_product();
   for (const std::uint32_t ordinal : {2u, 3u, 4u}) {
     bench.peer().send(c.request(Opcode::send_only, ordinal, pattern(16)));
@@ -20,8 +19,7 @@ CONFORMANCE_CASE(a_gap_is_answered_by_one_sequence_nak, "rdma.psn.gap", roles::r
   serves_send(bench, check, c, 0, 0, "the missing packet");
 }
 
-CONFORMANCE_CASE(a_second_gap_is_answered_again, "rdma.psn.gap-rearmed", roles::responder,
-                 reaches{"rc.nak.sequence.sent"}) {
+CONFORMANCE_CASE(a_second_gap_is_answered_again, "rdma.psn.gap-rearmed", roles::responder, reaches{"rc.nak.sequence.sent"}) {
   const auto c = bench.connect_to_product({}, kSmallPackets);
   bench.peer().send(c.request(Opcode::send_only, 1, pattern(16)));
   refused_with(bench, check, {kSequenceNak}, "answer to the first gap");
@@ -54,8 +52,8 @@ CONFORMANCE_CASE(a_second_gap_is_answered_again, "rdma.psn.gap-rearmed", roles::
   check.bytes("its bytes", part(memory.bytes, 0, length), bytes);
 }
 
-CONFORMANCE_CASE(a_duplicate_send_is_acknowledged_and_not_delivered, "rdma.psn.duplicate-send",
-                 roles::responder, reaches{"rc.duplicate.acknowledged"}) {
+CONFORMANCE_CASE(a_duplicate_send_is_acknowledged_and_not_delivered, "rdma.psn.duplicate-send", roles::responder,
+                 reaches{"rc.duplicate.acknowledged"}) {
   const auto c = bench.connect_to_product();
   serves_send(bench, check, c, 0, 0, "the first SEND");
   serves_send(bench, check, c, 1, 1, "the second SEND");
@@ -65,8 +63,8 @@ CONFORMANCE_CASE(a_duplicate_send_is_acknowledged_and_not_delivered, "rdma.psn.d
   serves_send(bench, check, c, 2, 2, "the next SEND");
 }
 
-CONFORMANCE_CASE(a_duplicate_write_leaves_memory_alone, "rdma.psn.duplicate-write",
-                 roles::responder, reaches{"rc.duplicate.acknowledged"}) {
+CONFORMANCE_CASE(a_duplicate_write_leaves_memory_alone, "rdma.psn.duplicate-write", roles::responder,
+                 reaches{"rc.duplicate.acknowledged"}) {
   const auto c = bench.connect_to_product();
   auto& memory = bench.product().memory(64);
   bench.peer().send(write_only(c, 0, all_of(memory), pattern(64)));
@@ -75,8 +73,7 @@ CONFORMANCE_CASE(a_duplicate_write_leaves_memory_alone, "rdma.psn.duplicate-writ
   bench.peer().send(write_only(c, 0, all_of(memory), pattern(64)));
   const auto ack = next_packet(bench, check, "answer to the duplicate", "an ACK");
   if (ack) {
-    expect(check, roce::kind_of_syndrome(ack->syndrome()) == roce::SyndromeKind::ack,
-           "answer to the duplicate", "an ACK", ack->describe());
+    expect(check, roce::kind_of_syndrome(ack->syndrome()) == roce::SyndromeKind::ack, "answer to the duplicate", "an ACK", ack->describe());
   }
   check.bytes("memory after the duplicate", memory.bytes, Bytes(64, 0x5A));
 }
@@ -127,8 +124,7 @@ CONFORMANCE_CASE(a_request_with_ackreq_is_acknowledged, "rdma.ack.requested", ro
     // Acknowledgements that nobody asked for are legal; the newest one counts.
     while (auto more = bench.peer().wait_packet(kAnswerTime)) newest = more;
     if (!newest) return;
-    expect(check, roce::kind_of_syndrome(newest->syndrome()) == roce::SyndromeKind::ack,
-           "answer to AckReq", "an ACK", newest->describe());
+    expect(check, roce::kind_of_syndrome(newest->syndrome()) == roce::SyndromeKind::ack, "answer to AckReq", "an ACK", newest->describe());
     check.equal("PSN of the ACK", newest->psn, roce::psn_add(c.facts.send_psn, first + 2));
   }
 }
@@ -143,8 +139,7 @@ CONFORMANCE_CASE(the_msn_counts_messages, "rdma.ack.msn", roles::responder) {
   };
   check.equal("MSN after one SEND", msn_of(c.request(Opcode::send_only, 0, pattern(16))), 1);
   bench.peer().send(unacknowledged(c.request(Opcode::send_first, 1, pattern(kSmallMtu))));
-  check.equal("MSN after a SEND of two packets",
-              msn_of(c.request(Opcode::send_last, 2, pattern(16))), 2);
+  check.equal("MSN after a SEND of two packets", msn_of(c.request(Opcode::send_last, 2, pattern(16))), 2);
   check.equal("MSN after a WRITE", msn_of(write_only(c, 3, all_of(memory), pattern(kSmallMtu))), 3);
   check.equal("MSN of a READ", msn_of(read_request(c, 4, all_of(memory))), 4);
 }

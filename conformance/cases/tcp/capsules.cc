@@ -8,8 +8,7 @@ namespace {
 
 constexpr std::uint32_t kBytes = 4096;
 
-void expect_sgl_status(ControllerBench& bench, Check& check, const SglDescriptor& sgl,
-                       const OneOf<nvme::Status>& expected) {
+void expect_sgl_status(ControllerBench& bench, Check& check, const SglDescriptor& sgl, const OneOf<nvme::Status>& expected) {
   IoQueue io = open_io(bench);
   io.raw->send_command(with_sgl(host::read(bench.nsid(), bench.first_lba(), blocks_for(bench, kBytes)), sgl));
   expect_status(check, *io.raw, expected, "Read");
@@ -49,8 +48,7 @@ CONFORMANCE_CASE(address_descriptor_is_refused, "tcp.sgl.address", roles::contro
                     one_of(sc::sgl_descriptor_type_invalid));
 }
 
-CONFORMANCE_CASE(address_descriptor_of_capsule_data_is_refused, "tcp.sgl.address", roles::controller,
-                 needs{&io_data_in_capsules}) {
+CONFORMANCE_CASE(address_descriptor_of_capsule_data_is_refused, "tcp.sgl.address", roles::controller, needs{&io_data_in_capsules}) {
   const std::uint32_t block = bench.declared().block_bytes;
   IoQueue io = open_io(bench);
   const Bytes before = pattern(block, 2);
@@ -68,19 +66,15 @@ CONFORMANCE_CASE(address_descriptor_of_capsule_data_is_refused, "tcp.sgl.address
   check.bytes("the block", read_block(check, bench, *io.raw, ++cid), before);
 }
 
-CONFORMANCE_CASE(transport_descriptor_of_another_subtype_is_refused, "tcp.sgl.subtype",
-                 roles::controller, needs{&a_namespace}) {
-  expect_sgl_status(bench, check, {nvme::SglType::transport_data_block, 0xF, 0, kBytes, 0},
-                    one_of(sc::sgl_descriptor_type_invalid));
+CONFORMANCE_CASE(transport_descriptor_of_another_subtype_is_refused, "tcp.sgl.subtype", roles::controller, needs{&a_namespace}) {
+  expect_sgl_status(bench, check, {nvme::SglType::transport_data_block, 0xF, 0, kBytes, 0}, one_of(sc::sgl_descriptor_type_invalid));
 }
 
 CONFORMANCE_CASE(keyed_descriptor_is_refused, "tcp.sgl.keyed", roles::controller, needs{&a_namespace}) {
-  expect_sgl_status(bench, check, SglDescriptor::keyed(0x1000, kBytes, 7),
-                    one_of(sc::sgl_descriptor_type_invalid));
+  expect_sgl_status(bench, check, SglDescriptor::keyed(0x1000, kBytes, 7), one_of(sc::sgl_descriptor_type_invalid));
 }
 
-CONFORMANCE_CASE(tcp_sgl_shorter_than_data_is_refused, "tcp.sgl.too-short", roles::controller,
-                 needs{&a_namespace}) {
+CONFORMANCE_CASE(tcp_sgl_shorter_than_data_is_refused, "tcp.sgl.too-short", roles::controller, needs{&a_namespace}) {
   // One association: another controller may not have the namespace.
   IoQueue io = open_io(bench);
   std::uint16_t cid = kCid;
@@ -108,8 +102,7 @@ CONFORMANCE_CASE(tcp_sgl_shorter_than_data_is_refused, "tcp.sgl.too-short", role
   check.status(cqe.get(nvme::cqe::status), one_of(sc::data_sgl_length_invalid), "Write");
 }
 
-CONFORMANCE_CASE(read_into_a_capsule_is_refused, "tcp.sgl.read-in-capsule", roles::controller,
-                 needs{&io_data_in_capsules}) {
+CONFORMANCE_CASE(read_into_a_capsule_is_refused, "tcp.sgl.read-in-capsule", roles::controller, needs{&io_data_in_capsules}) {
   IoQueue io = open_io(bench);
   const std::uint32_t block = bench.declared().block_bytes;
   const Bytes data(block);
@@ -129,8 +122,7 @@ CONFORMANCE_CASE(admin_capsule_takes_8192_bytes, "tcp.capsule.admin-room", roles
   check.that(!raw->wait_closed(100_ms), "the connection goes on", "it ended");
 }
 
-CONFORMANCE_CASE(io_capsule_beyond_ioccsz_is_not_executed, "tcp.capsule.io-room", roles::controller,
-                 needs{&a_namespace}) {
+CONFORMANCE_CASE(io_capsule_beyond_ioccsz_is_not_executed, "tcp.capsule.io-room", roles::controller, needs{&a_namespace}) {
   const std::uint32_t block = bench.declared().block_bytes;
   const std::uint32_t blocks = bench.declared().in_capsule_bytes / block + 1;
   const std::uint64_t most = bench.declared().transfer_max();
@@ -151,8 +143,7 @@ CONFORMANCE_CASE(io_capsule_beyond_ioccsz_is_not_executed, "tcp.capsule.io-room"
   }
 }
 
-CONFORMANCE_CASE(in_capsule_data_is_what_is_written, "tcp.capsule.data", roles::controller,
-                 needs{&io_data_in_capsules}) {
+CONFORMANCE_CASE(in_capsule_data_is_what_is_written, "tcp.capsule.data", roles::controller, needs{&io_data_in_capsules}) {
   IoQueue io = open_io(bench);
   const std::uint32_t block = bench.declared().block_bytes;
   const Bytes data = pattern(block, 9);
@@ -161,8 +152,7 @@ CONFORMANCE_CASE(in_capsule_data_is_what_is_written, "tcp.capsule.data", roles::
   check.bytes("the block", read_block(check, bench, *io.raw, kCid + 1), data);
 }
 
-CONFORMANCE_CASE(in_capsule_data_beyond_the_capsule_is_refused, "tcp.capsule.offset", roles::controller,
-                 needs{&io_data_in_capsules}) {
+CONFORMANCE_CASE(in_capsule_data_beyond_the_capsule_is_refused, "tcp.capsule.offset", roles::controller, needs{&io_data_in_capsules}) {
   IoQueue io = open_io(bench);
   const std::uint32_t block = bench.declared().block_bytes;
   const Bytes data = pattern(block / 2, 1);

@@ -46,8 +46,7 @@ ReadData read_all(Check& check, ControllerBench& bench, RawTcp& raw, std::uint32
       const ByteView part = pdu->data();
       read.data.insert(read.data.end(), part.begin(), part.end());
       read.success = pdu->has(flag::success);
-      check.require(read.data.size() <= bytes, "no more data than was asked for",
-                    std::to_string(read.data.size()) + " bytes");
+      check.require(read.data.size() <= bytes, "no more data than was asked for", std::to_string(read.data.size()) + " bytes");
     }
   }
   return read;
@@ -59,7 +58,6 @@ void write_blocks(RawTcp& raw, ControllerBench& bench, const Bytes& data) {
   serve_r2ts(raw, data, kOther);
   (void)raw.needed_response(kOther, "Write");
 }
-
 
 /// R2Ts of one write, while nothing is sent for them.
 std::vector<Transfer> unanswered_r2ts(ControllerBench& bench, std::uint32_t maxr2t) {
@@ -88,15 +86,13 @@ CONFORMANCE_CASE(r2ts_cover_the_write_in_order, "tcp.r2t.covers", roles::control
   std::uint32_t expected = 0;
   while (expected < data.size()) {
     const auto pdu = io.raw->next(PduType::r2t);
-    check.require(pdu.has_value(), "R2Ts ask for the whole write",
-                  "after " + std::to_string(expected) + " bytes: " + io.raw->instead());
+    check.require(pdu.has_value(), "R2Ts ask for the whole write", "after " + std::to_string(expected) + " bytes: " + io.raw->instead());
     const auto view = pdu->as<tcp::DataPdu>();
-    const Transfer r2t{view.get(tcp::data_pdu::ttag), view.get(tcp::data_pdu::offset),
-                       view.get(tcp::data_pdu::length)};
+    const Transfer r2t{view.get(tcp::data_pdu::ttag), view.get(tcp::data_pdu::offset), view.get(tcp::data_pdu::length)};
     check.equal("R2TO", r2t.offset, expected);
     check.that(r2t.length > 0, "R2TL is not 0");
-    check.require(r2t.offset == expected && r2t.length > 0 && r2t.length <= data.size() - expected,
-                  "no R2T goes beyond the write", pdu->text());
+    check.require(r2t.offset == expected && r2t.length > 0 && r2t.length <= data.size() - expected, "no R2T goes beyond the write",
+                  pdu->text());
     serve_r2t(*io.raw, r2t, data, h2c_data_max(*io.raw));
     expected += r2t.length;
   }
@@ -107,40 +103,34 @@ CONFORMANCE_CASE(small_write_may_wait_for_an_r2t, "tcp.r2t.small", roles::contro
   IoQueue io = open_io(bench);
   const Bytes data = pattern(bench.declared().block_bytes, 2);
   io.raw->send_command(write_command(bench, 1));
-  check.require(io.raw->next(PduType::r2t).has_value(), "a write of one block is answered by an R2T",
-                io.raw->instead());
+  check.require(io.raw->next(PduType::r2t).has_value(), "a write of one block is answered by an R2T", io.raw->instead());
 }
 
 CONFORMANCE_CASE(r2t_names_its_command, "tcp.r2t.cccid", roles::controller, needs{&a_namespace}) {
   IoQueue io = open_io(bench);
   io.raw->send_command(write_command(bench, blocks_for(bench, beyond_capsule(bench))));
   const auto pdu = io.raw->next(PduType::r2t);
-  check.require(pdu.has_value(), "a write is answered by an R2T",
-                io.raw->instead());
+  check.require(pdu.has_value(), "a write is answered by an R2T", io.raw->instead());
   check.equal("CCCID", pdu->as<tcp::DataPdu>().get(tcp::data_pdu::cccid), kCid);
   check.equal("PLEN", pdu->bytes.size(), tcp::DataPdu::size);
 }
 
-CONFORMANCE_CASE(one_r2t_at_a_time_where_maxr2t_is_0, "tcp.r2t.limit-one", roles::controller,
-                 needs{&a_namespace}) {
+CONFORMANCE_CASE(one_r2t_at_a_time_where_maxr2t_is_0, "tcp.r2t.limit-one", roles::controller, needs{&a_namespace}) {
   check.equal("R2Ts of one command outstanding", unanswered_r2ts(bench, 0).size(), std::size_t{1});
 }
 
 CONFORMANCE_CASE(r2ts_keep_to_maxr2t, "tcp.r2t.limit", roles::controller, needs{&a_namespace}) {
-  check.between("R2Ts of one command outstanding", unanswered_r2ts(bench, 1).size(), std::size_t{1},
-                std::size_t{2});
+  check.between("R2Ts of one command outstanding", unanswered_r2ts(bench, 1).size(), std::size_t{1}, std::size_t{2});
 }
 
-CONFORMANCE_CASE(h2cdata_in_pieces_is_what_is_written, "tcp.h2cdata.written", roles::controller,
-                 needs{&a_namespace}) {
+CONFORMANCE_CASE(h2cdata_in_pieces_is_what_is_written, "tcp.h2cdata.written", roles::controller, needs{&a_namespace}) {
   IoQueue io = open_io(bench);
   const std::uint32_t blocks = blocks_for(bench, beyond_capsule(bench));
   const Bytes data = pattern(std::size_t{blocks} * bench.declared().block_bytes, 7);
   io.raw->send_command(write_command(bench, blocks));
   for (std::size_t done = 0; done < data.size();) {
     const Transfer r2t = needed_r2t(*io.raw);
-    check.require(r2t.offset == done && r2t.length > 0 && r2t.length <= data.size() - done,
-                  "R2Ts cover the write in order");
+    check.require(r2t.offset == done && r2t.length > 0 && r2t.length <= data.size() - done, "R2Ts cover the write in order");
     const std::uint32_t third = std::max(r2t.length / 3 / 4 * 4, 4u);
     serve_r2t(*io.raw, r2t, data, std::min(third, h2c_data_max(*io.raw)));
     done += r2t.length;
@@ -149,19 +139,16 @@ CONFORMANCE_CASE(h2cdata_in_pieces_is_what_is_written, "tcp.h2cdata.written", ro
   check.bytes("what is read back", read_all(check, bench, *io.raw, blocks).data, data);
 }
 
-CONFORMANCE_CASE(h2cdata_beyond_maxh2cdata_is_fatal, "tcp.h2cdata.limit", roles::controller,
-                 needs{&a_namespace}) {
+CONFORMANCE_CASE(h2cdata_beyond_maxh2cdata_is_fatal, "tcp.h2cdata.limit", roles::controller, needs{&a_namespace}) {
   Write write = begun_write(bench, within_mdts(bench, 1u << 20));
   RawTcp& raw = *write.io.raw;
   const std::uint32_t most = raw.greeting().get(tcp::ic_resp::maxh2cdata);
   check.precondition(write.r2t.length > most, "an R2T asks for more than MAXH2CDATA");
-  raw.send(h2c_data(write.r2t, write.r2t.offset, most + 4, false),
-           ByteView(write.data).subspan(write.r2t.offset, most + 4));
+  raw.send(h2c_data(write.r2t, write.r2t.offset, most + 4, false), ByteView(write.data).subspan(write.r2t.offset, most + 4));
   expect_fatal(check, raw, "H2CData longer than MAXH2CDATA", {{FatalStatus::limit_exceeded}});
 }
 
-CONFORMANCE_CASE(h2cdata_beyond_its_r2t_is_fatal, "tcp.h2cdata.range", roles::controller,
-                 needs{&a_namespace}) {
+CONFORMANCE_CASE(h2cdata_beyond_its_r2t_is_fatal, "tcp.h2cdata.range", roles::controller, needs{&a_namespace}) {
   Write write = begun_write(bench, beyond_capsule(bench));
   RawTcp& raw = *write.io.raw;
   const Bytes data(write.r2t.length + 4);  // a dword is enough to be out of range
@@ -184,8 +171,7 @@ CONFORMANCE_CASE(h2cdata_below_its_r2t_is_fatal, "tcp.h2cdata.below", roles::con
                {{FatalStatus::data_out_of_range}, {FatalStatus::sequence_error}});
 }
 
-CONFORMANCE_CASE(h2cdata_with_an_early_last_is_not_all, "tcp.h2cdata.early-last", roles::controller,
-                 needs{&a_namespace}) {
+CONFORMANCE_CASE(h2cdata_with_an_early_last_is_not_all, "tcp.h2cdata.early-last", roles::controller, needs{&a_namespace}) {
   Write write = begun_write(bench, beyond_capsule(bench));
   RawTcp& raw = *write.io.raw;
   const std::uint32_t half = std::max(std::min(write.r2t.length, h2c_data_max(raw)) / 2 / 4 * 4, 4u);
@@ -204,13 +190,11 @@ CONFORMANCE_CASE(h2cdata_with_a_gap_is_fatal, "tcp.h2cdata.gap", roles::controll
   Write write = begun_write(bench, beyond_capsule(bench));
   RawTcp& raw = *write.io.raw;
   // Inside of what the R2T asked for, however little that is.
-  raw.send(h2c_data(write.r2t, write.r2t.offset + 4, 4, false),
-           ByteView(write.data).subspan(write.r2t.offset + 4, 4));
+  raw.send(h2c_data(write.r2t, write.r2t.offset + 4, 4, false), ByteView(write.data).subspan(write.r2t.offset + 4, 4));
   expect_fatal(check, raw, "H2CData that leaves out bytes", {{FatalStatus::sequence_error}});
 }
 
-CONFORMANCE_CASE(h2cdata_of_another_length_is_fatal, "tcp.h2cdata.datal", roles::controller, needs{&a_namespace},
-                 sends_malformed) {
+CONFORMANCE_CASE(h2cdata_of_another_length_is_fatal, "tcp.h2cdata.datal", roles::controller, needs{&a_namespace}, sends_malformed) {
   for (const auto& [says, has] : {std::pair{8u, 4u}, std::pair{4u, 8u}, std::pair{512u, 516u}}) {
     Write write = begun_write(bench, beyond_capsule(bench));
     RawTcp& raw = *write.io.raw;
@@ -221,49 +205,40 @@ CONFORMANCE_CASE(h2cdata_of_another_length_is_fatal, "tcp.h2cdata.datal", roles:
   }
 }
 
-CONFORMANCE_CASE(h2cdata_of_an_unknown_tag_is_fatal, "tcp.h2cdata.ttag", roles::controller,
-                 needs{&a_namespace}) {
+CONFORMANCE_CASE(h2cdata_of_an_unknown_tag_is_fatal, "tcp.h2cdata.ttag", roles::controller, needs{&a_namespace}) {
   Write write = begun_write(bench, beyond_capsule(bench));
   RawTcp& raw = *write.io.raw;
   Transfer other = write.r2t;
   other.ttag = static_cast<std::uint16_t>(other.ttag ^ 0x7FF0);
   raw.send(h2c_data(other, other.offset, 512, false), ByteView(write.data).first(512));
-  expect_fatal(check, raw, "H2CData with a transfer tag that no R2T gave",
-               {{FatalStatus::invalid_header_field, 10}});
+  expect_fatal(check, raw, "H2CData with a transfer tag that no R2T gave", {{FatalStatus::invalid_header_field, 10}});
 }
 
-CONFORMANCE_CASE(h2cdata_of_another_command_is_fatal, "tcp.h2cdata.cccid", roles::controller,
-                 needs{&a_namespace}) {
+CONFORMANCE_CASE(h2cdata_of_another_command_is_fatal, "tcp.h2cdata.cccid", roles::controller, needs{&a_namespace}) {
   Write write = begun_write(bench, beyond_capsule(bench));
   RawTcp& raw = *write.io.raw;
   raw.send(h2c_data(write.r2t, write.r2t.offset, 512, false, kCid + 3), ByteView(write.data).first(512));
-  expect_fatal(check, raw, "H2CData whose CCCID is not that of its R2T",
-               {{FatalStatus::invalid_header_field, 8}});
+  expect_fatal(check, raw, "H2CData whose CCCID is not that of its R2T", {{FatalStatus::invalid_header_field, 8}});
 }
 
-CONFORMANCE_CASE(h2cdata_that_nobody_asked_for_is_fatal, "tcp.h2cdata.unsolicited", roles::controller,
-                 needs{&a_namespace}) {
+CONFORMANCE_CASE(h2cdata_that_nobody_asked_for_is_fatal, "tcp.h2cdata.unsolicited", roles::controller, needs{&a_namespace}) {
   IoQueue io = open_io(bench);
   const Bytes data(512);
   io.raw->send(h2c_data({}, 0, 512, true), data);
-  expect_fatal(check, *io.raw, "H2CData without an R2T",
-               {{FatalStatus::sequence_error}, {FatalStatus::invalid_header_field, 10}});
+  expect_fatal(check, *io.raw, "H2CData without an R2T", {{FatalStatus::sequence_error}, {FatalStatus::invalid_header_field, 10}});
 }
 
-CONFORMANCE_CASE(h2cdata_after_the_last_is_fatal, "tcp.h2cdata.after-last", roles::controller,
-                 needs{&a_namespace}) {
+CONFORMANCE_CASE(h2cdata_after_the_last_is_fatal, "tcp.h2cdata.after-last", roles::controller, needs{&a_namespace}) {
   Write write = begun_write(bench, beyond_capsule(bench));
   RawTcp& raw = *write.io.raw;
   check.precondition(write.r2t.length == write.data.size(), "one R2T asks for the whole write");
   const std::uint32_t again = std::min(write.r2t.length, h2c_data_max(raw));
   serve_r2t(raw, write.r2t, write.data, h2c_data_max(raw));
   raw.send(h2c_data(write.r2t, 0, again, true), ByteView(write.data).first(again));
-  expect_fatal(check, raw, "H2CData after the one with LAST_PDU",
-               {{FatalStatus::sequence_error}, {FatalStatus::invalid_header_field, 10}});
+  expect_fatal(check, raw, "H2CData after the one with LAST_PDU", {{FatalStatus::sequence_error}, {FatalStatus::invalid_header_field, 10}});
 }
 
-CONFORMANCE_CASE(c2hdata_is_contiguous_and_complete, "tcp.c2hdata.contiguous", roles::controller,
-                 needs{&a_namespace}, in_pieces) {
+CONFORMANCE_CASE(c2hdata_is_contiguous_and_complete, "tcp.c2hdata.contiguous", roles::controller, needs{&a_namespace}, in_pieces) {
   IoQueue io = open_io(bench);
   const std::uint32_t blocks = blocks_for(bench, within_mdts(bench, 1u << 19));
   const Bytes data = pattern(std::size_t{blocks} * bench.declared().block_bytes, 11);
@@ -280,14 +255,12 @@ CONFORMANCE_CASE(c2hdata_is_contiguous_and_complete, "tcp.c2hdata.contiguous", r
   check.bytes("the data", read.data, data);
 }
 
-CONFORMANCE_CASE(c2hdata_last_pdu_is_on_the_last, "tcp.c2hdata.last", roles::controller,
-                 needs{&a_namespace}, in_pieces) {
+CONFORMANCE_CASE(c2hdata_last_pdu_is_on_the_last, "tcp.c2hdata.last", roles::controller, needs{&a_namespace}, in_pieces) {
   IoQueue io = open_io(bench);
   const ReadData read = read_all(check, bench, *io.raw, blocks_for(bench, beyond_capsule(bench)));
   for (std::size_t i = 0; i < read.pdus.size(); ++i) {
     const bool last = i + 1 == read.pdus.size();
-    check.equal(last ? "LAST_PDU on the last C2HData" : "LAST_PDU before the last C2HData",
-                read.pdus[i].has(flag::last_pdu), last);
+    check.equal(last ? "LAST_PDU on the last C2HData" : "LAST_PDU before the last C2HData", read.pdus[i].has(flag::last_pdu), last);
   }
 }
 
@@ -298,8 +271,7 @@ CONFORMANCE_CASE(c2hdata_keeps_to_hpda, "tcp.c2hdata.alignment", roles::controll
     expect_greeting(bench, check, request);
     IoQueue io = open_io(bench, request);
     for (const SeenPdu& pdu : read_all(check, bench, *io.raw, 1).pdus) {
-      check.equal("PDO modulo the alignment of HPDA " + std::to_string(hpda),
-                  pdu.pdo() % tcp::alignment_of(hpda), 0u);
+      check.equal("PDO modulo the alignment of HPDA " + std::to_string(hpda), pdu.pdo() % tcp::alignment_of(hpda), 0u);
       check.that(pdu.pdo() + pdu.data().size() == pdu.bytes.size(), "PLEN ends with the data", pdu.text());
     }
     io.association.admin().disconnect();
@@ -317,15 +289,13 @@ CONFORMANCE_CASE(padding_is_zero, "tcp.c2hdata.padding", roles::controller, need
   }
 }
 
-CONFORMANCE_CASE(success_needs_flow_control_off, "tcp.success.flow-control", roles::controller,
-                 needs{&a_namespace}) {
+CONFORMANCE_CASE(success_needs_flow_control_off, "tcp.success.flow-control", roles::controller, needs{&a_namespace}) {
   IoQueue io = open_io(bench);
   const ReadData read = read_all(check, bench, *io.raw, 1);
   check.that(!read.success, "no SUCCESS flag while SQ flow control is used", "SUCCESS is set");
 }
 
-CONFORMANCE_CASE(success_stands_for_the_response, "tcp.success.alone", roles::controller,
-                 needs{&a_namespace}, in_pieces) {
+CONFORMANCE_CASE(success_stands_for_the_response, "tcp.success.alone", roles::controller, needs{&a_namespace}, in_pieces) {
   IoQueue io = open_io(bench, RawTcp::ic_req(), fabrics::cattr_bits::disable_sq_flow_control);
   const ReadData read = read_all(check, bench, *io.raw, blocks_for(bench, beyond_capsule(bench)));
   for (const SeenPdu& pdu : read.pdus) {
@@ -339,16 +309,14 @@ CONFORMANCE_CASE(success_stands_for_the_response, "tcp.success.alone", roles::co
   check.that(!more.has_value(), "no response capsule follows SUCCESS", more ? more->text() : "");
 }
 
-CONFORMANCE_CASE(failed_read_has_no_success_flag, "tcp.success.error", roles::controller,
-                 needs{&a_namespace}) {
+CONFORMANCE_CASE(failed_read_has_no_success_flag, "tcp.success.error", roles::controller, needs{&a_namespace}) {
   IoQueue io = open_io(bench, RawTcp::ic_req(), fabrics::cattr_bits::disable_sq_flow_control);
   const std::uint32_t block = bench.declared().block_bytes;
   const auto beyond = host::read(bench.nsid(), bench.declared().blocks, 1);
   io.raw->send_command(with_sgl(beyond, SglDescriptor::transport(block)));
   const auto answer = io.raw->next();
   check.require(answer.has_value(), "a read beyond the namespace is answered");
-  check.that(!answer->is(PduType::c2h_data) || !answer->has(flag::success),
-             "no SUCCESS for a command that failed", answer->text());
+  check.that(!answer->is(PduType::c2h_data) || !answer->has(flag::success), "no SUCCESS for a command that failed", answer->text());
   if (answer->is(PduType::capsule_resp)) {
     const nvme::Cqe cqe{ByteView(answer->bytes).subspan(tcp::kCommonHeaderBytes)};
     check.refused(cqe.get(nvme::cqe::status), "Read beyond the namespace");

@@ -8,20 +8,16 @@ namespace {
 /// An admin queue with digests; a product may decline them.
 std::unique_ptr<RawTcp> admin_with(ControllerBench& bench, Check& check, bool header, bool data) {
   auto raw = open_admin(bench, with_digests(header, data));
-  check.precondition(!header || raw->greeting().get(tcp::ic_resp::hdgst_enable),
-                     "the controller grants header digests");
-  check.precondition(!data || raw->greeting().get(tcp::ic_resp::ddgst_enable),
-                     "the controller grants data digests");
+  check.precondition(!header || raw->greeting().get(tcp::ic_resp::hdgst_enable), "the controller grants header digests");
+  check.precondition(!data || raw->greeting().get(tcp::ic_resp::ddgst_enable), "the controller grants data digests");
   return raw;
 }
 
 /// An I/O queue likewise.
 IoQueue io_with(ControllerBench& bench, Check& check, bool header, bool data) {
   IoQueue io = open_io(bench, with_digests(header, data));
-  check.precondition(!header || io.raw->greeting().get(tcp::ic_resp::hdgst_enable),
-                     "the controller grants header digests");
-  check.precondition(!data || io.raw->greeting().get(tcp::ic_resp::ddgst_enable),
-                     "the controller grants data digests");
+  check.precondition(!header || io.raw->greeting().get(tcp::ic_resp::hdgst_enable), "the controller grants header digests");
+  check.precondition(!data || io.raw->greeting().get(tcp::ic_resp::ddgst_enable), "the controller grants data digests");
   return io;
 }
 
@@ -40,14 +36,11 @@ std::vector<SeenPdu> after_read_and_write(ControllerBench& bench, Check& check, 
   return raw.seen();
 }
 
-nvme::Sqe identify_command() {
-  return with_sgl(host::identify(nvme::Cns::controller), SglDescriptor::transport(4096));
-}
+nvme::Sqe identify_command() { return with_sgl(host::identify(nvme::Cns::controller), SglDescriptor::transport(4096)); }
 
 }  // namespace
 
-CONFORMANCE_CASE(header_digest_is_on_every_pdu, "tcp.digest.header.used", roles::controller,
-                 needs{&a_namespace}) {
+CONFORMANCE_CASE(header_digest_is_on_every_pdu, "tcp.digest.header.used", roles::controller, needs{&a_namespace}) {
   IoQueue io = io_with(bench, check, true, false);
   for (const SeenPdu& pdu : after_read_and_write(bench, check, *io.raw)) {
     if (pdu.is(PduType::ic_resp)) continue;
@@ -56,8 +49,7 @@ CONFORMANCE_CASE(header_digest_is_on_every_pdu, "tcp.digest.header.used", roles:
   }
 }
 
-CONFORMANCE_CASE(data_digest_is_on_all_data, "tcp.digest.data.used", roles::controller,
-                 needs{&a_namespace}) {
+CONFORMANCE_CASE(data_digest_is_on_all_data, "tcp.digest.data.used", roles::controller, needs{&a_namespace}) {
   IoQueue io = io_with(bench, check, false, true);
   std::size_t with_data = 0;
   for (const SeenPdu& pdu : after_read_and_write(bench, check, *io.raw)) {
@@ -69,24 +61,21 @@ CONFORMANCE_CASE(data_digest_is_on_all_data, "tcp.digest.data.used", roles::cont
   check.that(with_data > 0, "data arrives");
 }
 
-CONFORMANCE_CASE(digests_are_absent_where_not_negotiated, "tcp.digest.absent", roles::controller,
-                 needs{&a_namespace}) {
+CONFORMANCE_CASE(digests_are_absent_where_not_negotiated, "tcp.digest.absent", roles::controller, needs{&a_namespace}) {
   IoQueue io = open_io(bench);
   for (const SeenPdu& pdu : after_read_and_write(bench, check, *io.raw)) {
-    check.that(!pdu.has(flag::hdgstf) && (pdu.is(PduType::c2h_term_req) || !pdu.has(flag::ddgstf)),
-               "no digest flag without digests", pdu.text());
+    check.that(!pdu.has(flag::hdgstf) && (pdu.is(PduType::c2h_term_req) || !pdu.has(flag::ddgstf)), "no digest flag without digests",
+               pdu.text());
   }
 }
 
-CONFORMANCE_CASE(wrong_header_digest_is_fatal, "tcp.digest.header.wrong", roles::controller,
-                 sends_malformed) {
+CONFORMANCE_CASE(wrong_header_digest_is_fatal, "tcp.digest.header.wrong", roles::controller, sends_malformed) {
   auto raw = admin_with(bench, check, true, false);
   Bytes pdu = raw->build(RawTcp::capsule(identify_command().bytes()));
   const std::size_t at = tcp::CapsuleCmd::size;
   pdu[at] ^= 0x5A;
   raw->send(ByteView(pdu));
-  expect_fatal(check, *raw, "a wrong header digest",
-               {{FatalStatus::header_digest_error, load_le<std::uint32_t>(&pdu[at])}}, pdu);
+  expect_fatal(check, *raw, "a wrong header digest", {{FatalStatus::header_digest_error, load_le<std::uint32_t>(&pdu[at])}}, pdu);
 }
 
 CONFORMANCE_CASE(wrong_header_digest_of_h2cdata_is_fatal, "tcp.digest.header.wrong", roles::controller, needs{&a_namespace},
@@ -107,11 +96,9 @@ CONFORMANCE_CASE(wrong_header_digest_of_h2cdata_is_fatal, "tcp.digest.header.wro
   }
 }
 
-CONFORMANCE_CASE(wrong_data_digest_of_a_capsule_fails_the_command, "tcp.digest.data.wrong-capsule",
-                 roles::controller, sends_malformed) {
+CONFORMANCE_CASE(wrong_data_digest_of_a_capsule_fails_the_command, "tcp.digest.data.wrong-capsule", roles::controller, sends_malformed) {
   auto raw = greeted(bench, with_digests(false, true));
-  check.precondition(raw->greeting().get(tcp::ic_resp::ddgst_enable),
-                     "the controller grants data digests");
+  check.precondition(raw->greeting().get(tcp::ic_resp::ddgst_enable), "the controller grants data digests");
   const host::ConnectCommand connect = bench.connect_command();
   const auto command = with_sgl(connect.sqe, SglDescriptor::in_capsule(0, fabrics::ConnectData::size));
   Bytes pdu = raw->build(RawTcp::capsule(command.bytes()), connect.data.bytes());
@@ -119,8 +106,7 @@ CONFORMANCE_CASE(wrong_data_digest_of_a_capsule_fails_the_command, "tcp.digest.d
   raw->send(ByteView(pdu));
   expect_status(check, *raw, one_of(sc::transient_transport_error), "Connect with a wrong data digest");
   raw->send_connect(connect, kCid + 1);
-  check.success(response(check, *raw, "Connect afterwards", kCid + 1).get(nvme::cqe::status),
-                "Connect afterwards");
+  check.success(response(check, *raw, "Connect afterwards", kCid + 1).get(nvme::cqe::status), "Connect afterwards");
 }
 
 CONFORMANCE_CASE(wrong_data_digest_of_any_capsule_fails_the_command, "tcp.digest.data.wrong-capsule", roles::controller,
@@ -141,8 +127,8 @@ CONFORMANCE_CASE(wrong_data_digest_of_any_capsule_fails_the_command, "tcp.digest
   expect_alive(check, *io.raw);
 }
 
-CONFORMANCE_CASE(wrong_data_digest_of_h2cdata_fails_the_command, "tcp.digest.data.wrong-h2cdata",
-                 roles::controller, needs{&a_namespace}, sends_malformed) {
+CONFORMANCE_CASE(wrong_data_digest_of_h2cdata_fails_the_command, "tcp.digest.data.wrong-h2cdata", roles::controller, needs{&a_namespace},
+                 sends_malformed) {
   IoQueue io = io_with(bench, check, false, true);
   RawTcp& raw = *io.raw;
   const std::uint32_t blocks = blocks_for(bench, beyond_capsule(bench));

@@ -5,9 +5,7 @@ namespace fb::conformance::tcp_cases {
 
 namespace {
 
-Bytes bytes_of(const Record<tcp::IcReq>& request) {
-  return tcp::build_pdu(request.bytes(), {}, false, false);
-}
+Bytes bytes_of(const Record<tcp::IcReq>& request) { return tcp::build_pdu(request.bytes(), {}, false, false); }
 
 }  // namespace
 
@@ -17,8 +15,7 @@ CONFORMANCE_CASE(icresp_has_its_shape, "tcp.icresp.shape", roles::controller) {
   const auto answer = raw->next();
   check.require(answer.has_value(), "ICReq is answered", raw->instead());
   check.equal("type", answer->type(), static_cast<std::uint8_t>(PduType::ic_resp));
-  check.require(answer->bytes.size() == tcp::IcResp::size, "ICResp has 128 bytes",
-                std::to_string(answer->bytes.size()) + " bytes");
+  check.require(answer->bytes.size() == tcp::IcResp::size, "ICResp has 128 bytes", std::to_string(answer->bytes.size()) + " bytes");
   check.equal("HLEN", answer->hlen(), tcp::IcResp::size);
   check.equal("PFV", answer->as<tcp::IcResp>().get(tcp::ic_resp::pfv), 0);
 }
@@ -29,8 +26,7 @@ CONFORMANCE_CASE(icresp_reserves_what_is_reserved, "tcp.icresp.reserved", roles:
   check.equal("flags", answer.flags(), 0);
   check.equal("PDO", answer.pdo(), 0u);
   const auto reserved = first_reserved_set<tcp::IcResp>(answer.bytes);
-  check.that(!reserved, "reserved bits of ICResp are zero",
-             "byte " + std::to_string(reserved.value_or(0)) + " is not");
+  check.that(!reserved, "reserved bits of ICResp are zero", "byte " + std::to_string(reserved.value_or(0)) + " is not");
 }
 
 CONFORMANCE_CASE(icresp_cpda_is_in_range, "tcp.icresp.cpda", roles::controller) {
@@ -81,8 +77,7 @@ CONFORMANCE_CASE(icreq_of_wrong_length_is_fatal, "tcp.icreq.plen", roles::contro
   expect_fatal(check, *raw, "ICReq with PLEN 132", {{FatalStatus::invalid_header_field, 4}}, request);
 }
 
-CONFORMANCE_CASE(icreq_of_wrong_header_length_is_fatal, "tcp.icreq.hlen", roles::controller,
-                 sends_malformed) {
+CONFORMANCE_CASE(icreq_of_wrong_header_length_is_fatal, "tcp.icreq.hlen", roles::controller, sends_malformed) {
   auto raw = connected(bench);
   Bytes request = bytes_of(RawTcp::ic_req());
   request[2] = 64;
@@ -104,8 +99,7 @@ CONFORMANCE_CASE(capsule_before_icreq_is_not_served, "tcp.icreq.first", roles::c
     check.that(raw->wait_closed(Duration()), "the connection ends", "silence");
     return;
   }
-  check.equal("answer to a capsule before ICReq", answer->type(),
-              static_cast<std::uint8_t>(PduType::c2h_term_req));
+  check.equal("answer to a capsule before ICReq", answer->type(), static_cast<std::uint8_t>(PduType::c2h_term_req));
   if (!answer->is(PduType::c2h_term_req)) return;
   check.equal("FES", answer->as<tcp::TermReq>().get(tcp::term_req::fes), FatalStatus::sequence_error);
 }
@@ -118,12 +112,10 @@ CONFORMANCE_CASE(greeting_may_come_in_pieces, "tcp.stream.split", roles::control
     raw->send(ByteView(request).subspan(at, part));
     bench.world().run_for(1_ms);
   }
-  check.require(raw->next(PduType::ic_resp).has_value(), "an ICReq in pieces is answered",
-                raw->instead());
+  check.require(raw->next(PduType::ic_resp).has_value(), "an ICReq in pieces is answered", raw->instead());
 }
 
-CONFORMANCE_CASE(stray_bytes_end_their_own_connection_alone, "tcp.stream.garbage", roles::controller,
-                 sends_malformed) {
+CONFORMANCE_CASE(stray_bytes_end_their_own_connection_alone, "tcp.stream.garbage", roles::controller, sends_malformed) {
   RawAssociation& other = bench.associate();
   auto raw = connected(bench);
   Bytes garbage(4096);

@@ -67,10 +67,8 @@ Fatally needed_term_req(ControllerBench& bench, Check& check, bool followed = fa
 /// The connection ends at once, without an answer.
 void expect_silent_end(Check& check, RawTcp& raw, std::string_view after) {
   const auto answer = raw.next(Duration::s(5));
-  check.that(!answer.has_value(), "no PDU in answer to " + std::string(after),
-             answer ? answer->text() : "");
-  check.that(raw.wait_closed(Duration::s(5)), "the connection ends after " + std::string(after),
-             "it stays open");
+  check.that(!answer.has_value(), "no PDU in answer to " + std::string(after), answer ? answer->text() : "");
+  check.that(raw.wait_closed(Duration::s(5)), "the connection ends after " + std::string(after), "it stays open");
 }
 
 }  // namespace
@@ -84,36 +82,31 @@ CONFORMANCE_CASE(pdu_of_the_other_direction_is_fatal, "tcp.pdu.direction", roles
       .set(tcp::data_pdu::length, 4);
   const Bytes data(4);
   raw->send(stray, data);
-  expect_fatal(check, *raw, "C2HData from the host",
-               {{FatalStatus::invalid_header_field}, {FatalStatus::sequence_error}});
+  expect_fatal(check, *raw, "C2HData from the host", {{FatalStatus::invalid_header_field}, {FatalStatus::sequence_error}});
 }
 
-CONFORMANCE_CASE(pdu_of_a_reserved_type_is_fatal, "tcp.pdu.reserved-type", roles::controller,
-                 sends_malformed) {
+CONFORMANCE_CASE(pdu_of_a_reserved_type_is_fatal, "tcp.pdu.reserved-type", roles::controller, sends_malformed) {
   auto raw = open_admin(bench);
   Bytes pdu = a_capsule(*raw);
   pdu[0] = 0x0E;
   expect_header_fatal(check, *raw, pdu, "a PDU of type 0Eh");
 }
 
-CONFORMANCE_CASE(capsule_of_wrong_header_length_is_fatal, "tcp.capsule.hlen", roles::controller,
-                 sends_malformed) {
+CONFORMANCE_CASE(capsule_of_wrong_header_length_is_fatal, "tcp.capsule.hlen", roles::controller, sends_malformed) {
   auto raw = open_admin(bench);
   Bytes pdu = a_capsule(*raw);
   pdu[2] = 68;
   expect_header_fatal(check, *raw, pdu, "a CapsuleCmd with HLEN 68");
 }
 
-CONFORMANCE_CASE(capsule_shorter_than_its_header_is_fatal, "tcp.capsule.plen", roles::controller,
-                 sends_malformed) {
+CONFORMANCE_CASE(capsule_shorter_than_its_header_is_fatal, "tcp.capsule.plen", roles::controller, sends_malformed) {
   auto raw = open_admin(bench);
   Bytes pdu = a_capsule(*raw);
   store_le<std::uint32_t>(&pdu[4], 60);
   expect_header_fatal(check, *raw, pdu, "a CapsuleCmd with PLEN 60");
 }
 
-CONFORMANCE_CASE(capsule_with_misaligned_data_is_fatal, "tcp.capsule.pdo", roles::controller,
-                 sends_malformed) {
+CONFORMANCE_CASE(capsule_with_misaligned_data_is_fatal, "tcp.capsule.pdo", roles::controller, sends_malformed) {
   auto raw = greeted(bench);
   // No alignment that a controller may ask for has a data offset that is no multiple of 4.
   Bytes pdu = a_connect(*raw, bench);
@@ -123,16 +116,14 @@ CONFORMANCE_CASE(capsule_with_misaligned_data_is_fatal, "tcp.capsule.pdo", roles
   expect_header_fatal(check, *raw, pdu, "a CapsuleCmd with a PDO that is no multiple of 4");
 }
 
-CONFORMANCE_CASE(capsule_with_an_unasked_header_digest_is_fatal, "tcp.pdu.hdgstf", roles::controller,
-                 sends_malformed) {
+CONFORMANCE_CASE(capsule_with_an_unasked_header_digest_is_fatal, "tcp.pdu.hdgstf", roles::controller, sends_malformed) {
   auto raw = open_admin(bench);
   Bytes pdu = a_capsule(*raw);
   pdu[1] |= flag::hdgstf;
   expect_header_fatal(check, *raw, pdu, "HDGSTF where no header digest was negotiated");
 }
 
-CONFORMANCE_CASE(capsule_with_an_unasked_data_digest_is_fatal, "tcp.pdu.ddgstf", roles::controller,
-                 sends_malformed) {
+CONFORMANCE_CASE(capsule_with_an_unasked_data_digest_is_fatal, "tcp.pdu.ddgstf", roles::controller, sends_malformed) {
   auto raw = greeted(bench);
   Bytes pdu = a_connect(*raw, bench);
   pdu[1] |= flag::ddgstf;
@@ -145,30 +136,26 @@ CONFORMANCE_CASE(termreq_of_the_host_ends_the_connection, "tcp.termreq.received"
   check.that(raw->wait_closed(Duration::s(35)), "the connection ends after an H2CTermReq", "it stays open");
 }
 
-CONFORMANCE_CASE(termreq_that_is_too_long_ends_the_connection, "tcp.termreq.too-long", roles::controller,
-                 sends_malformed) {
+CONFORMANCE_CASE(termreq_that_is_too_long_ends_the_connection, "tcp.termreq.too-long", roles::controller, sends_malformed) {
   auto raw = open_admin(bench);
   raw->send(ByteView(term_req(300, 300)));
   expect_silent_end(check, *raw, "an H2CTermReq with PLEN 300");
 }
 
-CONFORMANCE_CASE(termreq_that_is_too_short_ends_the_connection, "tcp.termreq.too-short",
-                 roles::controller, sends_malformed) {
+CONFORMANCE_CASE(termreq_that_is_too_short_ends_the_connection, "tcp.termreq.too-short", roles::controller, sends_malformed) {
   auto raw = open_admin(bench);
   raw->send(ByteView(term_req(20, 24)));
   expect_silent_end(check, *raw, "an H2CTermReq with PLEN 20");
 }
 
-CONFORMANCE_CASE(termreq_carries_the_header_that_was_wrong, "tcp.termreq.header", roles::controller,
-                 sends_malformed) {
+CONFORMANCE_CASE(termreq_carries_the_header_that_was_wrong, "tcp.termreq.header", roles::controller, sends_malformed) {
   const Fatally fatally = needed_term_req(bench, check);
   check.that(fatally.term.bytes.size() <= tcp::kTermReqMax, "a C2HTermReq has at most 152 bytes",
              std::to_string(fatally.term.bytes.size()) + " bytes");
   const ByteView copy = ByteView(fatally.term.bytes).subspan(tcp::TermReq::size);
   check.require(copy.size() >= tcp::kCommonHeaderBytes, "the header that was wrong is in the C2HTermReq",
                 std::to_string(copy.size()) + " bytes of it");
-  check.bytes("the header in the C2HTermReq", copy.first(tcp::kCommonHeaderBytes),
-              ByteView(fatally.wrong).first(tcp::kCommonHeaderBytes));
+  check.bytes("the header in the C2HTermReq", copy.first(tcp::kCommonHeaderBytes), ByteView(fatally.wrong).first(tcp::kCommonHeaderBytes));
 }
 
 CONFORMANCE_CASE(nothing_follows_a_termreq, "tcp.termreq.last", roles::controller, sends_malformed) {

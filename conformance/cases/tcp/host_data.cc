@@ -79,8 +79,7 @@ CONFORMANCE_CASE(tcp_host_capsules_have_their_lengths, "tcp.host.capsule.shape",
     if (!data_behind(pdu)) continue;
     const std::size_t tail = pdu.has(flag::ddgstf) ? tcp::kDigestBytes : 0;
     check.that(pdu.pdo() >= 72 && pdu.pdo() % 4 == 0, "PDO behind the command, in dwords", pdu.text());
-    check.equal("PLEN: header, padding and the data of the descriptor", pdu.bytes.size(),
-                pdu.pdo() + seen.sgl_length() + tail);
+    check.equal("PLEN: header, padding and the data of the descriptor", pdu.bytes.size(), pdu.pdo() + seen.sgl_length() + tail);
   }
 }
 
@@ -238,8 +237,8 @@ CONFORMANCE_CASE(tcp_host_marks_the_last_data, "tcp.host.h2cdata.last", roles::h
   scene.connect();
   for (const auto& answer : fetch(scene, check, kLarge, {{1, 0, 16384}, {2, 16384, 16384}}).answers) {
     for (std::size_t i = 0; i < answer.size(); ++i) {
-      check.equal("LAST_PDU of PDU " + std::to_string(i + 1) + " of " + std::to_string(answer.size()),
-                  answer[i].has(flag::last_pdu), i + 1 == answer.size());
+      check.equal("LAST_PDU of PDU " + std::to_string(i + 1) + " of " + std::to_string(answer.size()), answer[i].has(flag::last_pdu),
+                  i + 1 == answer.size());
     }
   }
 }

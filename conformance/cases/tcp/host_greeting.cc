@@ -20,9 +20,8 @@ SeenPdu needed_icreq(Scene& scene, Check& check) {
 }
 
 /// The host is greeted with a bad ICResp on its first connection.
-void expect_refusal(HostBench& bench, Check& check, std::string_view what,
-                    std::function<void(Bytes&)> change, const std::vector<Fatal>& allowed,
-                    bool (*applies)(const Connection&) = nullptr, std::string_view needed = {}) {
+void expect_refusal(HostBench& bench, Check& check, std::string_view what, std::function<void(Bytes&)> change,
+                    const std::vector<Fatal>& allowed, bool (*applies)(const Connection&) = nullptr, std::string_view needed = {}) {
   Scene scene(bench);
   scene.greet_with(std::move(change), true);
   auto connecting = bench.product().connect({});
@@ -95,8 +94,7 @@ CONFORMANCE_CASE(tcp_host_leaves_reserved_bytes_of_icreq_zero, "tcp.host.icreq.r
   check.bytes("bytes 16 to 127", ByteView(first.bytes).subspan(16), Bytes(112));
 }
 
-CONFORMANCE_CASE(tcp_host_does_not_wait_for_icresp_for_ever, "tcp.host.icresp.timeout", roles::host,
-                 lasts(130_s)) {
+CONFORMANCE_CASE(tcp_host_does_not_wait_for_icresp_for_ever, "tcp.host.icresp.timeout", roles::host, lasts(130_s)) {
   Scene scene(bench);
   scene.middle.to_host = [](Connection& c, std::vector<Bytes>& pdus) {
     if (c.number() == 0) pdus.clear();
@@ -124,23 +122,20 @@ CONFORMANCE_CASE(tcp_host_refuses_cpda_40, "tcp.host.icresp.cpda", roles::host, 
                  {{FatalStatus::invalid_header_field, 10}, {FatalStatus::unsupported_parameter, 10}});
 }
 
-CONFORMANCE_CASE(tcp_host_refuses_digests_it_did_not_ask_for, "tcp.host.icresp.digest-unasked",
-                 roles::host, sends_malformed) {
+CONFORMANCE_CASE(tcp_host_refuses_digests_it_did_not_ask_for, "tcp.host.icresp.digest-unasked", roles::host, sends_malformed) {
   const auto asks_for_none = [](const Connection& c) {
     return !c.ic_req().get(tcp::ic_req::hdgst_enable) && !c.ic_req().get(tcp::ic_req::ddgst_enable);
   };
-  expect_refusal(bench, check, "an ICResp that enables digests", put<std::uint8_t>(11, 3),
-                 {{FatalStatus::invalid_header_field, 11}}, asks_for_none, "the host asks for no digest");
+  expect_refusal(bench, check, "an ICResp that enables digests", put<std::uint8_t>(11, 3), {{FatalStatus::invalid_header_field, 11}},
+                 asks_for_none, "the host asks for no digest");
 }
 
-CONFORMANCE_CASE(tcp_host_refuses_maxh2cdata_0, "tcp.host.icresp.maxh2cdata", roles::host,
-                 sends_malformed) {
+CONFORMANCE_CASE(tcp_host_refuses_maxh2cdata_0, "tcp.host.icresp.maxh2cdata", roles::host, sends_malformed) {
   expect_refusal(bench, check, "an ICResp with MAXH2CDATA 0", put<std::uint32_t>(12, 0),
                  {{FatalStatus::invalid_header_field, 12}, {FatalStatus::unsupported_parameter, 12}});
 }
 
-CONFORMANCE_CASE(tcp_host_refuses_or_keeps_to_a_small_maxh2cdata, "tcp.host.icresp.maxh2cdata-small",
-                 roles::host) {
+CONFORMANCE_CASE(tcp_host_refuses_or_keeps_to_a_small_maxh2cdata, "tcp.host.icresp.maxh2cdata-small", roles::host) {
   Scene scene(bench);
   scene.middle.to_host = [](Connection&, std::vector<Bytes>& pdus) {
     if (is(pdus.front(), PduType::ic_resp)) store_le<std::uint32_t>(&pdus.front()[12], 512);
@@ -170,16 +165,16 @@ CONFORMANCE_CASE(tcp_host_keeps_to_the_maxh2cdata_of_each_queue, "tcp.host.h2cda
     for (const SeenPdu& pdu : c->said()) {
       if (!is(pdu.bytes, PduType::h2c_data)) continue;
       ++sent;
-      check.that(pdu.data().size() <= most_of(*c), "at most " + std::to_string(most_of(*c)) + " bytes in one H2CData of connection " +
-                     std::to_string(c->number()), pdu.text());
+      check.that(pdu.data().size() <= most_of(*c),
+                 "at most " + std::to_string(most_of(*c)) + " bytes in one H2CData of connection " + std::to_string(c->number()),
+                 pdu.text());
     }
     queues += sent > 0;
   }
   check.precondition(queues >= 2, "the host sends H2CData on two queues");
 }
 
-CONFORMANCE_CASE(tcp_host_refuses_icresp_of_132_bytes, "tcp.host.icresp.length", roles::host,
-                 sends_malformed) {
+CONFORMANCE_CASE(tcp_host_refuses_icresp_of_132_bytes, "tcp.host.icresp.length", roles::host, sends_malformed) {
   const auto longer = [](Bytes& pdu) {
     pdu.resize(132);
     store_le<std::uint32_t>(&pdu[4], 132);
@@ -187,8 +182,7 @@ CONFORMANCE_CASE(tcp_host_refuses_icresp_of_132_bytes, "tcp.host.icresp.length",
   expect_refusal(bench, check, "an ICResp with PLEN 132", longer, {{FatalStatus::invalid_header_field, 4}});
 }
 
-CONFORMANCE_CASE(tcp_host_takes_no_response_before_icresp, "tcp.host.sequence", roles::host,
-                 sends_malformed) {
+CONFORMANCE_CASE(tcp_host_takes_no_response_before_icresp, "tcp.host.sequence", roles::host, sends_malformed) {
   const auto early = [](Bytes& pdu) {
     Record<tcp::CapsuleResp> header;
     header.set(tcp::pdu::type, PduType::capsule_resp);
@@ -204,8 +198,7 @@ CONFORMANCE_CASE(tcp_host_takes_no_second_icresp, "tcp.host.sequence", roles::ho
   Connection& c = scene.connect();
   c.cut_off();
   c.say(c.ic_resp().bytes());
-  expect_host_ends(check, c, bench.world(), "a second ICResp",
-                   {{FatalStatus::sequence_error, 0}, {FatalStatus::invalid_header_field, 0}});
+  expect_host_ends(check, c, bench.world(), "a second ICResp", {{FatalStatus::sequence_error, 0}, {FatalStatus::invalid_header_field, 0}});
 }
 
 CONFORMANCE_CASE(tcp_host_has_a_connection_for_each_queue, "tcp.host.connection.per-queue", roles::host) {
@@ -221,8 +214,7 @@ CONFORMANCE_CASE(tcp_host_has_a_connection_for_each_queue, "tcp.host.connection.
       if (is_command(pdu.bytes, 0x7F) && pdu.bytes[12] == 0x01) ++connects;
     }
     check.equal("Connects of one connection", connects, 1u);
-    check.that(c->qid().has_value() && scene.middle.of_queue(*c->qid()) == c.get(),
-               "one connection of a queue", "two");
+    check.that(c->qid().has_value() && scene.middle.of_queue(*c->qid()) == c.get(), "one connection of a queue", "two");
   }
 }
 

@@ -22,8 +22,8 @@ Bytes response_with(const Connection& c, std::uint16_t cid, std::size_t at, std:
 }
 
 /// A read is answered by a response with one byte changed.
-void response_ends(HostBench& bench, Check& check, std::string_view after, std::size_t at,
-                   std::uint8_t value, const std::vector<Fatal>& allowed) {
+void response_ends(HostBench& bench, Check& check, std::string_view after, std::size_t at, std::uint8_t value,
+                   const std::vector<Fatal>& allowed) {
   expect_end_of_command(
       bench, check, kRead, 4096, after,
       [=, &check](Connection& c, std::uint16_t cid) {
@@ -72,8 +72,7 @@ Farewell needed_term_req(HostBench& bench, Check& check) {
   const Bytes wrong = provoke(bench, c);
   const auto& said = c.said();
   const auto found = [&] {
-    return std::find_if(said.begin(), said.end(),
-                        [](const SeenPdu& pdu) { return pdu.is(PduType::h2c_term_req); });
+    return std::find_if(said.begin(), said.end(), [](const SeenPdu& pdu) { return pdu.is(PduType::h2c_term_req); });
   };
   bench.run_until([&] { return c.ended(); }, 2_s);
   check.precondition(found() != said.end(), "the host sends an H2CTermReq");
@@ -83,8 +82,7 @@ Farewell needed_term_req(HostBench& bench, Check& check) {
 }
 
 /// The controller says goodbye like this; the host must go.
-void expect_parting(HostBench& bench, Check& check, std::string_view after, std::uint32_t plen,
-                    std::size_t bytes) {
+void expect_parting(HostBench& bench, Check& check, std::string_view after, std::uint32_t plen, std::size_t bytes) {
   Scene scene(bench);
   Connection& c = scene.connect();
   c.cut_off();
@@ -135,16 +133,13 @@ constexpr host_with kAsksForDigests{"digests", &with_digests};
 // ---- common headers ----
 
 CONFORMANCE_CASE(tcp_host_refuses_reserved_types, "tcp.host.pdu.type", roles::host, sends_malformed) {
-  response_ends(bench, check, "a PDU of type 08h", 0, 0x08,
-                {{FatalStatus::invalid_header_field, 0}, {FatalStatus::sequence_error}});
+  response_ends(bench, check, "a PDU of type 08h", 0, 0x08, {{FatalStatus::invalid_header_field, 0}, {FatalStatus::sequence_error}});
 }
 
 CONFORMANCE_CASE(tcp_host_refuses_pdus_of_hosts, "tcp.host.pdu.direction", roles::host, sends_malformed) {
   expect_end_of_command(
       bench, check, kRead, 4096, "H2CData from the controller",
-      [](Connection& c, std::uint16_t cid) {
-        c.say(data_header(PduType::h2c_data, cid, 0, 512, flag::last_pdu), pattern(512));
-      },
+      [](Connection& c, std::uint16_t cid) { c.say(data_header(PduType::h2c_data, cid, 0, 512, flag::last_pdu), pattern(512)); },
       {{FatalStatus::invalid_header_field, 0}, {FatalStatus::sequence_error}});
 }
 
@@ -156,32 +151,26 @@ CONFORMANCE_CASE(tcp_host_refuses_a_plen_below_hlen, "tcp.host.pdu.plen", roles:
   response_ends(bench, check, "a response with PLEN 16", 4, 16, {{FatalStatus::invalid_header_field, 4}});
 }
 
-CONFORMANCE_CASE(tcp_host_refuses_a_pdo_inside_the_header, "tcp.host.pdu.pdo", roles::host,
-                 sends_malformed) {
+CONFORMANCE_CASE(tcp_host_refuses_a_pdo_inside_the_header, "tcp.host.pdu.pdo", roles::host, sends_malformed) {
   data_ends(bench, check, "C2HData with PDO 8", 3, 8,
-            {{FatalStatus::invalid_header_field, 3}, {FatalStatus::invalid_header_field, 16},
-             {FatalStatus::invalid_header_field, 4}});
+            {{FatalStatus::invalid_header_field, 3}, {FatalStatus::invalid_header_field, 16}, {FatalStatus::invalid_header_field, 4}});
 }
 
-CONFORMANCE_CASE(tcp_host_refuses_hdgstf_without_digests, "tcp.host.pdu.hdgstf", roles::host,
-                 sends_malformed) {
+CONFORMANCE_CASE(tcp_host_refuses_hdgstf_without_digests, "tcp.host.pdu.hdgstf", roles::host, sends_malformed) {
   response_ends(bench, check, "a response with HDGSTF", 1, flag::hdgstf,
                 {{FatalStatus::invalid_header_field, 1}, {FatalStatus::invalid_header_field, 4}});
 }
 
-CONFORMANCE_CASE(tcp_host_refuses_ddgstf_without_digests, "tcp.host.pdu.ddgstf", roles::host,
-                 sends_malformed) {
+CONFORMANCE_CASE(tcp_host_refuses_ddgstf_without_digests, "tcp.host.pdu.ddgstf", roles::host, sends_malformed) {
   data_ends(bench, check, "C2HData with DDGSTF", 1, flag::ddgstf | flag::last_pdu,
-            {{FatalStatus::invalid_header_field, 1}, {FatalStatus::invalid_header_field, 16},
-             {FatalStatus::invalid_header_field, 4}});
+            {{FatalStatus::invalid_header_field, 1}, {FatalStatus::invalid_header_field, 16}, {FatalStatus::invalid_header_field, 4}});
 }
 
 CONFORMANCE_CASE(tcp_host_takes_pdus_in_any_pieces, "tcp.host.stream.split", roles::host) {
   Scene scene(bench);
   scene.middle.to_host = [](Connection& c, std::vector<Bytes>&) { c.dribble(); };
   const auto connected = bench.product().connect({}).wait_for(kLong);
-  check.require(connected.has_value() && connected->ok, "the host connects, byte by byte",
-                connected ? connected->text : "it does not end");
+  check.require(connected.has_value() && connected->ok, "the host connects, byte by byte", connected ? connected->text : "it does not end");
   Bytes& data = bench.keep(Bytes(4096));
   const Bytes sent = pattern(data.size(), 3);
   bench.script.data_out = [&](const CommandContext& command, MutableBytes out) {
@@ -196,8 +185,7 @@ CONFORMANCE_CASE(tcp_host_takes_pdus_in_any_pieces, "tcp.host.stream.split", rol
 
 // ---- digests ----
 
-CONFORMANCE_CASE(tcp_host_uses_no_digest_that_was_declined, "tcp.host.digest.declined", roles::host,
-                 kAsksForDigests) {
+CONFORMANCE_CASE(tcp_host_uses_no_digest_that_was_declined, "tcp.host.digest.declined", roles::host, kAsksForDigests) {
   std::uint8_t granted = 0;
   Scene scene(bench);
   scene.middle.to_controller = [&granted](Connection&, std::vector<Bytes>& pdus) {
@@ -218,8 +206,7 @@ CONFORMANCE_CASE(tcp_host_uses_no_digest_that_was_declined, "tcp.host.digest.dec
   check.that(!scene.middle.connections().empty(), "the host has tried to connect");
 }
 
-CONFORMANCE_CASE(tcp_host_header_digests_are_right, "tcp.host.digest.header", roles::host,
-                 kAsksForDigests) {
+CONFORMANCE_CASE(tcp_host_header_digests_are_right, "tcp.host.digest.header", roles::host, kAsksForDigests) {
   Scene scene(bench);
   const auto connected = bench.product().connect({}).wait_for(60_s);
   if (connected && connected->ok) some_io(scene);
@@ -249,8 +236,7 @@ CONFORMANCE_CASE(tcp_host_data_digests_are_right, "tcp.host.digest.data", roles:
   check.precondition(with_data > 0, "the host sends data");
 }
 
-CONFORMANCE_CASE(tcp_host_notices_a_wrong_header_digest, "tcp.host.digest.header-wrong", roles::host,
-                 kAsksForDigests, sends_malformed) {
+CONFORMANCE_CASE(tcp_host_notices_a_wrong_header_digest, "tcp.host.digest.header-wrong", roles::host, kAsksForDigests, sends_malformed) {
   Scene scene(bench);
   Connection& io = scene.connect();
   check.precondition(io.ic_resp().get(tcp::ic_resp::hdgst_enable), "header digests are in use");
@@ -261,14 +247,13 @@ CONFORMANCE_CASE(tcp_host_notices_a_wrong_header_digest, "tcp.host.digest.header
   Bytes pdu = c.build(data_header(PduType::c2h_data, scene.cid, 0, 4096, flag::last_pdu), pattern(4096));
   pdu[24] ^= 0x10;
   c.say(pdu);
-  expect_host_ends(check, c, bench.world(), "a wrong header digest",
-                   {{FatalStatus::header_digest_error, load_le<std::uint32_t>(&pdu[24])}}, Silence::forbidden);
+  expect_host_ends(check, c, bench.world(), "a wrong header digest", {{FatalStatus::header_digest_error, load_le<std::uint32_t>(&pdu[24])}},
+                   Silence::forbidden);
   c.reset();
   reading.wait_for(kLong);
 }
 
-CONFORMANCE_CASE(tcp_host_reports_a_wrong_data_digest, "tcp.host.digest.data-wrong", roles::host,
-                 kAsksForDigests, sends_malformed) {
+CONFORMANCE_CASE(tcp_host_reports_a_wrong_data_digest, "tcp.host.digest.data-wrong", roles::host, kAsksForDigests, sends_malformed) {
   Scene scene(bench);
   Connection& io = scene.connect();
   check.precondition(io.ic_resp().get(tcp::ic_resp::ddgst_enable), "data digests are in use");
@@ -287,8 +272,8 @@ CONFORMANCE_CASE(tcp_host_reports_a_wrong_data_digest, "tcp.host.digest.data-wro
   check.status(*status, one_of(sc::transient_transport_error), "read of data with wrong digests");
 }
 
-CONFORMANCE_CASE(tcp_host_stays_after_a_wrong_data_digest, "tcp.host.digest.data-not-fatal", roles::host,
-                 kAsksForDigests, sends_malformed) {
+CONFORMANCE_CASE(tcp_host_stays_after_a_wrong_data_digest, "tcp.host.digest.data-not-fatal", roles::host, kAsksForDigests,
+                 sends_malformed) {
   Scene scene(bench);
   Connection& io = scene.connect();
   check.precondition(io.ic_resp().get(tcp::ic_resp::ddgst_enable), "data digests are in use");
@@ -318,8 +303,7 @@ CONFORMANCE_CASE(tcp_host_says_why_it_goes, "tcp.host.termreq.sent", roles::host
   c.reset();
 }
 
-CONFORMANCE_CASE(tcp_host_sends_back_what_was_wrong, "tcp.host.termreq.header", roles::host,
-                 sends_malformed) {
+CONFORMANCE_CASE(tcp_host_sends_back_what_was_wrong, "tcp.host.termreq.header", roles::host, sends_malformed) {
   const Farewell farewell = needed_term_req(bench, check);
   const ByteView bytes = farewell.term.bytes;
   check.equal("HLEN", farewell.term.hlen(), tcp::TermReq::size);
@@ -329,14 +313,12 @@ CONFORMANCE_CASE(tcp_host_sends_back_what_was_wrong, "tcp.host.termreq.header", 
   check.between<unsigned>("FES", fes, 1, 6);
   check.bytes("reserved bytes", bytes.subspan(14, 10), Bytes(10));
   const ByteView copy = bytes.subspan(tcp::TermReq::size);
-  check.require(copy.size() >= tcp::kCommonHeaderBytes, "the header of the PDU that was wrong",
-                std::to_string(copy.size()) + " bytes");
+  check.require(copy.size() >= tcp::kCommonHeaderBytes, "the header of the PDU that was wrong", std::to_string(copy.size()) + " bytes");
   const std::size_t least = std::min(copy.size(), farewell.wrong.size());
   check.bytes("header of the PDU that was wrong", copy.first(least), ByteView(farewell.wrong).first(least));
 }
 
-CONFORMANCE_CASE(tcp_host_says_nothing_after_a_termreq, "tcp.host.termreq.last", roles::host,
-                 sends_malformed) {
+CONFORMANCE_CASE(tcp_host_says_nothing_after_a_termreq, "tcp.host.termreq.last", roles::host, sends_malformed) {
   check.equal("PDUs behind an H2CTermReq", needed_term_req(bench, check).behind, 0u);
 }
 
@@ -344,13 +326,11 @@ CONFORMANCE_CASE(tcp_host_closes_after_a_termreq, "tcp.host.termreq.received", r
   expect_parting(bench, check, "C2HTermReq", 24 + 72, 24 + 72);
 }
 
-CONFORMANCE_CASE(tcp_host_closes_after_a_termreq_of_4_bytes, "tcp.host.termreq.length", roles::host,
-                 sends_malformed) {
+CONFORMANCE_CASE(tcp_host_closes_after_a_termreq_of_4_bytes, "tcp.host.termreq.length", roles::host, sends_malformed) {
   expect_parting(bench, check, "a C2HTermReq with PLEN 4", 4, 24);
 }
 
-CONFORMANCE_CASE(tcp_host_closes_after_a_termreq_of_300_bytes, "tcp.host.termreq.length", roles::host,
-                 sends_malformed) {
+CONFORMANCE_CASE(tcp_host_closes_after_a_termreq_of_300_bytes, "tcp.host.termreq.length", roles::host, sends_malformed) {
   expect_parting(bench, check, "a C2HTermReq with PLEN 300", 300, 300);
 }
 
@@ -367,8 +347,7 @@ CONFORMANCE_CASE(tcp_host_does_not_take_half_a_pdu_for_data, "tcp.host.connectio
   Connection& c = scene.needed(check, "the host reads");
   // The first half arrives, and of the second a part; then the connection is gone.
   c.say(data_header(PduType::c2h_data, scene.cid, 0, 4096), ByteView(stored).first(4096));
-  const Bytes rest = c.build(data_header(PduType::c2h_data, scene.cid, 4096, 4096, flag::last_pdu),
-                             ByteView(stored).subspan(4096));
+  const Bytes rest = c.build(data_header(PduType::c2h_data, scene.cid, 4096, 4096, flag::last_pdu), ByteView(stored).subspan(4096));
   c.say(ByteView(rest).first(1000));
   bench.run_until([] { return false; }, 10_ms);
   c.finish();

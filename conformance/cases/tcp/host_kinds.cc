@@ -52,8 +52,7 @@ CONFORMANCE_CASE(tcp_host_puts_each_piece_in_its_place, "tcp.host.c2hdata.every-
     Bytes& data = bench.keep(Bytes(kBytes));
     auto reading = bench.product().read(bench.nsid(), 0, data);
     const auto asked = [&]() -> Connection* {
-      const auto again =
-          std::find_if(mine.begin(), mine.end(), [](const auto& one) { return commands_of(*one.first) > one.second; });
+      const auto again = std::find_if(mine.begin(), mine.end(), [](const auto& one) { return commands_of(*one.first) > one.second; });
       return again != mine.end() ? again->first : scene.caught;
     };
     bench.run_until([&] { return asked() != nullptr; }, 10_s);

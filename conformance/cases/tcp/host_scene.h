@@ -87,8 +87,7 @@ struct Scene {
   std::uint16_t cid = 0;
 };
 
-inline Record<tcp::DataPdu> data_header(PduType type, std::uint16_t cid, std::uint32_t offset,
-                                        std::uint32_t length, std::uint8_t flags = 0,
+inline Record<tcp::DataPdu> data_header(PduType type, std::uint16_t cid, std::uint32_t offset, std::uint32_t length, std::uint8_t flags = 0,
                                         std::uint16_t ttag = 0) {
   Record<tcp::DataPdu> header;
   header.set(tcp::pdu::type, type)
@@ -99,8 +98,7 @@ inline Record<tcp::DataPdu> data_header(PduType type, std::uint16_t cid, std::ui
       .set(dp::length, length);
   return header;
 }
-inline Record<tcp::DataPdu> r2t(std::uint16_t cid, std::uint16_t ttag, std::uint32_t offset,
-                                std::uint32_t length) {
+inline Record<tcp::DataPdu> r2t(std::uint16_t cid, std::uint16_t ttag, std::uint32_t offset, std::uint32_t length) {
   return data_header(PduType::r2t, cid, offset, length, 0, ttag);
 }
 
@@ -108,9 +106,8 @@ inline Record<tcp::DataPdu> r2t(std::uint16_t cid, std::uint16_t ttag, std::uint
 using Say = std::function<void(Connection&, std::uint16_t cid)>;
 
 /// The host reads or writes, and is told something that it must not take.
-inline void expect_end_of_command(HostBench& bench, Check& check, std::uint8_t opcode,
-                                  std::uint32_t bytes, std::string_view after, const Say& say,
-                                  const std::vector<Fatal>& allowed) {
+inline void expect_end_of_command(HostBench& bench, Check& check, std::uint8_t opcode, std::uint32_t bytes, std::string_view after,
+                                  const Say& say, const std::vector<Fatal>& allowed) {
   Scene scene(bench);
   scene.connect();
   Bytes& data = bench.keep(pattern(bytes));
@@ -131,7 +128,7 @@ struct Asked {
 struct Fetched {
   std::vector<std::vector<SeenPdu>> answers;  ///< H2CData behind each R2T
   std::uint16_t cid = 0;
-  Bytes data;                                 ///< of the buffer
+  Bytes data;  ///< of the buffer
   bool header_digest = false;
   std::uint32_t maxh2cdata = 0;
 
@@ -167,7 +164,9 @@ inline Fetched fetch(Scene& scene, Check& check, std::size_t bytes, const std::v
       if (c.said()[i].is(PduType::h2c_data)) fetched.answers.back().push_back(c.said()[i]);
     }
     check.require(!fetched.answers.back().empty(), "H2CData for an R2T",
-                  c.count(PduType::h2c_term_req) > 0 ? "H2CTermReq" : c.ended() ? "the connection ended" : "silence");
+                  c.count(PduType::h2c_term_req) > 0 ? "H2CTermReq"
+                  : c.ended()                        ? "the connection ended"
+                                                     : "silence");
   }
   c.respond(scene.cid);
   writing.wait_for(kGoodbye);

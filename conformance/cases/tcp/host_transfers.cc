@@ -11,22 +11,18 @@ constexpr std::uint32_t kBytes = 4096;
 /// What no command of a host that has just connected is called.
 std::uint16_t another(std::uint16_t cid) { return static_cast<std::uint16_t>(cid ^ 0x5A5A); }
 
-Record<tcp::DataPdu> c2h(std::uint16_t cid, std::uint32_t offset, std::uint32_t length,
-                         unsigned flags = 0) {
+Record<tcp::DataPdu> c2h(std::uint16_t cid, std::uint32_t offset, std::uint32_t length, unsigned flags = 0) {
   return data_header(PduType::c2h_data, cid, offset, length, static_cast<std::uint8_t>(flags));
 }
 
-void write_ends(HostBench& bench, Check& check, std::string_view after, const Say& say,
-                const std::vector<Fatal>& allowed) {
+void write_ends(HostBench& bench, Check& check, std::string_view after, const Say& say, const std::vector<Fatal>& allowed) {
   expect_end_of_command(bench, check, kWrite, kLarge, after, say, allowed);
 }
-void read_ends(HostBench& bench, Check& check, std::string_view after, const Say& say,
-               const std::vector<Fatal>& allowed) {
+void read_ends(HostBench& bench, Check& check, std::string_view after, const Say& say, const std::vector<Fatal>& allowed) {
   expect_end_of_command(bench, check, kRead, kBytes, after, say, allowed);
 }
 
-constexpr host_with kWithoutFlowControl{
-    "disable_sqflow", [](EmbeddedSetup& setup) { setup.connect.disable_sq_flow_control = true; }};
+constexpr host_with kWithoutFlowControl{"disable_sqflow", [](EmbeddedSetup& setup) { setup.connect.disable_sq_flow_control = true; }};
 
 }  // namespace
 
@@ -34,21 +30,17 @@ constexpr host_with kWithoutFlowControl{
 
 CONFORMANCE_CASE(tcp_host_refuses_r2t_of_an_unknown_command, "tcp.host.r2t.cccid", roles::host) {
   write_ends(bench, check, "an R2T for an unknown command",
-             [](Connection& c, std::uint16_t cid) { c.say(r2t(another(cid), 1, 0, kLarge)); },
-             {{FatalStatus::invalid_header_field, 8}});
+             [](Connection& c, std::uint16_t cid) { c.say(r2t(another(cid), 1, 0, kLarge)); }, {{FatalStatus::invalid_header_field, 8}});
 }
 
 CONFORMANCE_CASE(tcp_host_refuses_r2t_beyond_its_buffer, "tcp.host.r2t.range", roles::host) {
-  write_ends(bench, check, "an R2T beyond the buffer",
-             [](Connection& c, std::uint16_t cid) { c.say(r2t(cid, 1, 0, kLarge + 4096)); },
-             {{FatalStatus::data_out_of_range}, {FatalStatus::sequence_error},
-              {FatalStatus::invalid_header_field, 16}});
+  write_ends(bench, check, "an R2T beyond the buffer", [](Connection& c, std::uint16_t cid) { c.say(r2t(cid, 1, 0, kLarge + 4096)); },
+             {{FatalStatus::data_out_of_range}, {FatalStatus::sequence_error}, {FatalStatus::invalid_header_field, 16}});
 }
 
 CONFORMANCE_CASE(tcp_host_refuses_r2t_behind_a_hole, "tcp.host.r2t.offset", roles::host) {
   write_ends(bench, check, "an R2T that leaves out the first 4096 bytes",
-             [](Connection& c, std::uint16_t cid) { c.say(r2t(cid, 1, 4096, 4096)); },
-             {{FatalStatus::sequence_error}});
+             [](Connection& c, std::uint16_t cid) { c.say(r2t(cid, 1, 4096, 4096)); }, {{FatalStatus::sequence_error}});
 }
 
 CONFORMANCE_CASE(tcp_host_refuses_r2t_for_the_same_bytes, "tcp.host.r2t.offset", roles::host) {
@@ -62,8 +54,7 @@ CONFORMANCE_CASE(tcp_host_refuses_r2t_for_the_same_bytes, "tcp.host.r2t.offset",
   bench.run_until([&] { return c.count(PduType::h2c_data) > 0 || c.ended(); }, 10_s);
   check.precondition(c.count(PduType::h2c_data) > 0, "the host answers the first R2T");
   c.say(r2t(scene.cid, 2, 0, 8192));
-  expect_host_ends(check, c, bench.world(), "an R2T for data that was sent",
-                   {{FatalStatus::sequence_error}});
+  expect_host_ends(check, c, bench.world(), "an R2T for data that was sent", {{FatalStatus::sequence_error}});
   c.reset();
   writing.wait_for(kLong);
 }
@@ -84,15 +75,12 @@ CONFORMANCE_CASE(tcp_host_refuses_more_r2ts_than_it_allows, "tcp.host.r2t.limit"
 }
 
 CONFORMANCE_CASE(tcp_host_refuses_r2t_for_a_read, "tcp.host.r2t.direction", roles::host) {
-  read_ends(bench, check, "an R2T for a read",
-            [](Connection& c, std::uint16_t cid) { c.say(r2t(cid, 1, 0, kBytes)); },
-            {{FatalStatus::sequence_error}, {FatalStatus::data_out_of_range},
-             {FatalStatus::invalid_header_field}});
+  read_ends(bench, check, "an R2T for a read", [](Connection& c, std::uint16_t cid) { c.say(r2t(cid, 1, 0, kBytes)); },
+            {{FatalStatus::sequence_error}, {FatalStatus::data_out_of_range}, {FatalStatus::invalid_header_field}});
 }
 
 CONFORMANCE_CASE(tcp_host_refuses_r2t_for_nothing, "tcp.host.r2t.length", roles::host) {
-  write_ends(bench, check, "an R2T of no bytes",
-             [](Connection& c, std::uint16_t cid) { c.say(r2t(cid, 1, 0, 0)); },
+  write_ends(bench, check, "an R2T of no bytes", [](Connection& c, std::uint16_t cid) { c.say(r2t(cid, 1, 0, 0)); },
              {{FatalStatus::invalid_header_field, 16}, {FatalStatus::sequence_error}});
 }
 
@@ -116,12 +104,10 @@ CONFORMANCE_CASE(tcp_host_takes_c2hdata_and_a_response, "tcp.host.c2hdata.taken"
   check.bytes("data of the read", data, sent);
 }
 
-CONFORMANCE_CASE(tcp_host_takes_success_for_a_response, "tcp.host.c2hdata.success", roles::host,
-                 kWithoutFlowControl) {
+CONFORMANCE_CASE(tcp_host_takes_success_for_a_response, "tcp.host.c2hdata.success", roles::host, kWithoutFlowControl) {
   Scene scene(bench);
   Connection& io = scene.connect();
-  check.precondition((io.cattr() & fabrics::cattr_bits::disable_sq_flow_control) != 0,
-                     "the host disables SQ flow control");
+  check.precondition((io.cattr() & fabrics::cattr_bits::disable_sq_flow_control) != 0, "the host disables SQ flow control");
   scene.catch_command(kRead);
   Bytes& data = bench.keep(Bytes(kBytes));
   auto reading = bench.product().read(bench.nsid(), 0, data);
@@ -134,12 +120,10 @@ CONFORMANCE_CASE(tcp_host_takes_success_for_a_response, "tcp.host.c2hdata.succes
   check.bytes("data of the read", data, sent);
 }
 
-CONFORMANCE_CASE(tcp_host_knows_what_to_make_of_success, "tcp.host.c2hdata.success-flow-control",
-                 roles::host) {
+CONFORMANCE_CASE(tcp_host_knows_what_to_make_of_success, "tcp.host.c2hdata.success-flow-control", roles::host) {
   Scene scene(bench);
   Connection& io = scene.connect();
-  check.precondition((io.cattr() & fabrics::cattr_bits::disable_sq_flow_control) == 0,
-                     "the host uses SQ flow control");
+  check.precondition((io.cattr() & fabrics::cattr_bits::disable_sq_flow_control) == 0, "the host uses SQ flow control");
   scene.catch_command(kRead);
   Bytes& data = bench.keep(Bytes(kBytes));
   auto reading = bench.product().read(bench.nsid(), 0, data);
@@ -147,8 +131,7 @@ CONFORMANCE_CASE(tcp_host_knows_what_to_make_of_success, "tcp.host.c2hdata.succe
   const Bytes sent = pattern(kBytes, 77);
   c.say(c2h(scene.cid, 0, kBytes, flag::last_pdu | flag::success), sent);
   bench.run_until([&] { return c.ended() || reading.settled(); }, 10_s);
-  check.that(c.ended() || reading.settled(), "the host takes SUCCESS, or ends the connection",
-             "it waits for what never comes");
+  check.that(c.ended() || reading.settled(), "the host takes SUCCESS, or ends the connection", "it waits for what never comes");
   if (!c.ended()) check.bytes("data of the read", data, sent);
   c.reset();
   reading.wait_for(kLong);
@@ -156,9 +139,7 @@ CONFORMANCE_CASE(tcp_host_knows_what_to_make_of_success, "tcp.host.c2hdata.succe
 
 CONFORMANCE_CASE(tcp_host_refuses_c2hdata_of_an_unknown_command, "tcp.host.c2hdata.cccid", roles::host) {
   read_ends(bench, check, "C2HData for an unknown command",
-            [](Connection& c, std::uint16_t cid) {
-              c.say(c2h(another(cid), 0, kBytes, flag::last_pdu), pattern(kBytes));
-            },
+            [](Connection& c, std::uint16_t cid) { c.say(c2h(another(cid), 0, kBytes, flag::last_pdu), pattern(kBytes)); },
             {{FatalStatus::invalid_header_field, 8}});
 }
 
@@ -171,8 +152,7 @@ CONFORMANCE_CASE(tcp_host_refuses_c2hdata_beyond_its_buffer, "tcp.host.c2hdata.r
   auto reading = bench.product().read(bench.nsid(), 0, MutableBytes(memory).first(kBytes));
   Connection& c = scene.needed(check, "the host reads");
   c.say(c2h(scene.cid, 0, 2 * kBytes, flag::last_pdu), pattern(2 * kBytes));
-  expect_host_ends(check, c, bench.world(), "C2HData beyond the buffer",
-                   {{FatalStatus::data_out_of_range}});
+  expect_host_ends(check, c, bench.world(), "C2HData beyond the buffer", {{FatalStatus::data_out_of_range}});
   check.bytes("memory behind the buffer", ByteView(memory).subspan(kBytes), ByteView(before).subspan(kBytes));
   c.reset();
   reading.wait_for(kLong);
@@ -198,32 +178,23 @@ CONFORMANCE_CASE(tcp_host_refuses_c2hdata_after_the_last, "tcp.host.c2hdata.afte
 
 CONFORMANCE_CASE(tcp_host_refuses_c2hdata_for_a_write, "tcp.host.c2hdata.direction", roles::host) {
   write_ends(bench, check, "C2HData for a write",
-             [](Connection& c, std::uint16_t cid) {
-               c.say(c2h(cid, 0, 4096, flag::last_pdu), pattern(4096));
-             },
+             [](Connection& c, std::uint16_t cid) { c.say(c2h(cid, 0, 4096, flag::last_pdu), pattern(4096)); },
              {{FatalStatus::sequence_error}});
 }
 
-CONFORMANCE_CASE(tcp_host_refuses_c2hdata_of_another_length, "tcp.host.c2hdata.datal", roles::host,
-                 sends_malformed) {
+CONFORMANCE_CASE(tcp_host_refuses_c2hdata_of_another_length, "tcp.host.c2hdata.datal", roles::host, sends_malformed) {
   read_ends(bench, check, "C2HData whose DATAL is not the length of its data",
-            [](Connection& c, std::uint16_t cid) {
-              c.say(c2h(cid, 0, 2048, flag::last_pdu), pattern(kBytes));
-            },
+            [](Connection& c, std::uint16_t cid) { c.say(c2h(cid, 0, 2048, flag::last_pdu), pattern(kBytes)); },
             {{FatalStatus::invalid_header_field, 16}, {FatalStatus::invalid_header_field, 4}});
 }
 
-CONFORMANCE_CASE(tcp_host_refuses_success_without_last, "tcp.host.c2hdata.success-without-last",
-                 roles::host, kWithoutFlowControl) {
+CONFORMANCE_CASE(tcp_host_refuses_success_without_last, "tcp.host.c2hdata.success-without-last", roles::host, kWithoutFlowControl) {
   read_ends(bench, check, "SUCCESS without LAST_PDU",
-            [](Connection& c, std::uint16_t cid) {
-              c.say(c2h(cid, 0, kBytes, flag::success), pattern(kBytes));
-            },
+            [](Connection& c, std::uint16_t cid) { c.say(c2h(cid, 0, kBytes, flag::success), pattern(kBytes)); },
             {{FatalStatus::invalid_header_field, 1}});
 }
 
-CONFORMANCE_CASE(tcp_host_does_not_take_success_for_half_the_data, "tcp.host.c2hdata.success-short",
-                 roles::host) {
+CONFORMANCE_CASE(tcp_host_does_not_take_success_for_half_the_data, "tcp.host.c2hdata.success-short", roles::host) {
   Scene scene(bench);
   scene.connect();
   scene.catch_command(kRead);

@@ -148,8 +148,7 @@ class Watched {
     Progress& progress = found->second;
     const Transfer r2t{view.get(tcp::data_pdu::ttag), view.get(tcp::data_pdu::offset), view.get(tcp::data_pdu::length)};
     check_.equal("R2TO", r2t.offset, progress.asked);
-    if (!check_.that(r2t.length > 0 && r2t.length <= progress.bytes - progress.asked, "R2TL is within the write", pdu.text()))
-      return false;
+    if (!check_.that(r2t.length > 0 && r2t.length <= progress.bytes - progress.asked, "R2TL is within the write", pdu.text())) return false;
     for (const auto& [cid, other] : commands_) {
       for (const Transfer& open : other.r2ts) check_.that(open.ttag != r2t.ttag, "no two open R2Ts have one TTAG", pdu.text());
     }
@@ -166,8 +165,7 @@ class Watched {
     found->second.done = true;
     check_.success(cqe.get(nvme::cqe::status), "a read or write");
     return check_.equal("bytes that a command has moved",
-                        std::max(found->second.answered, found->second.asked == 0 ? found->second.data.size() : 0),
-                        found->second.bytes);
+                        std::max(found->second.answered, found->second.asked == 0 ? found->second.data.size() : 0), found->second.bytes);
   }
 
   ControllerBench& bench_;
@@ -222,8 +220,7 @@ Bytes connect_capsule(const RawTcp& raw, ControllerBench& bench) {
 }  // namespace
 
 CONFORMANCE_CASE(each_pdu_is_right_in_each_field, "tcp.pdu.every-field", roles::controller, needs{&a_namespace}, in_pieces) {
-  constexpr Terms kTerms[] = {
-      {false, false, 0, 0}, {true, false, 3, 1}, {false, true, 31, 2}, {true, true, 0, 3}, {true, true, 31, 0}};
+  constexpr Terms kTerms[] = {{false, false, 0, 0}, {true, false, 3, 1}, {false, true, 31, 2}, {true, true, 0, 3}, {true, true, 31, 0}};
   std::uint8_t seed = 0;
   for (const Terms& terms : kTerms) {
     bench.step("another combination of digests, alignment and number of R2Ts");
@@ -244,8 +241,7 @@ CONFORMANCE_CASE(each_pdu_is_right_in_each_field, "tcp.pdu.every-field", roles::
   }
 }
 
-CONFORMANCE_CASE(commands_in_turn_get_their_own_data, "tcp.data.several-commands", roles::controller, needs{&a_namespace},
-                 in_pieces) {
+CONFORMANCE_CASE(commands_in_turn_get_their_own_data, "tcp.data.several-commands", roles::controller, needs{&a_namespace}, in_pieces) {
   for (const Terms& terms : {Terms{false, false, 0, 0}, Terms{true, true, 7, 1}}) {
     Watched queue(bench, check, terms);
     const std::size_t bytes = lengths(bench).back();
@@ -324,8 +320,7 @@ CONFORMANCE_CASE(each_value_of_a_capsule_header_counts, "tcp.pdu.every-value", r
     auto raw = greeted(bench);
     Bytes pdu = property_capsule(*raw);
     pdu[0] = static_cast<std::uint8_t>(type);
-    fatal(*raw, pdu, "a PDU of type " + std::to_string(type),
-          {{FatalStatus::invalid_header_field}, {FatalStatus::sequence_error}});
+    fatal(*raw, pdu, "a PDU of type " + std::to_string(type), {{FatalStatus::invalid_header_field}, {FatalStatus::sequence_error}});
   }
   for (const unsigned hlen : values_of_a_byte(bench, 72)) {
     if (hlen == 72) continue;
@@ -460,22 +455,19 @@ CONFORMANCE_CASE(each_bit_of_a_digest_counts, "tcp.digest.every-bit", roles::con
     Bytes pdu = property_capsule(*raw);
     pdu[at] ^= 0x01;
     raw->send(ByteView(pdu));
-    expect_fatal(check, *raw, "a header of which byte " + std::to_string(at) + " has changed",
-                 {{FatalStatus::header_digest_error}}, pdu);
+    expect_fatal(check, *raw, "a header of which byte " + std::to_string(at) + " has changed", {{FatalStatus::header_digest_error}}, pdu);
   }
   const auto raw = greeted(bench, with_digests(true, true));
   const std::size_t begin = connect_capsule(*raw, bench)[3];
   const std::size_t size = connect_capsule(*raw, bench).size();
   std::vector<std::pair<std::size_t, std::uint8_t>> flips;
   for (unsigned bit = 0; bit < 32; ++bit) flips.push_back({size - 4 + bit / 8, static_cast<std::uint8_t>(1u << bit % 8)});
-  for (const std::size_t at : {begin, begin + 1, begin + 511, begin + 1000, size - 5})
-    flips.push_back({at, std::uint8_t{0x80}});
+  for (const std::size_t at : {begin, begin + 1, begin + 511, begin + 1000, size - 5}) flips.push_back({at, std::uint8_t{0x80}});
   for (const auto& [at, bits] : flips) {
     Bytes pdu = connect_capsule(*raw, bench);
     pdu[at] ^= bits;
     raw->send(ByteView(pdu));
-    expect_status(check, *raw, one_of(sc::transient_transport_error),
-                  "a Connect of which byte " + std::to_string(at) + " has changed");
+    expect_status(check, *raw, one_of(sc::transient_transport_error), "a Connect of which byte " + std::to_string(at) + " has changed");
   }
   raw->send(ByteView(connect_capsule(*raw, bench)));
   expect_status(check, *raw, one_of(nvme::Status{}), "the right Connect afterwards");

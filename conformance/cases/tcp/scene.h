@@ -50,8 +50,7 @@ inline std::unique_ptr<RawTcp> connected(ControllerBench& bench) {
 }
 
 /// A connection after ICReq and ICResp.
-inline std::unique_ptr<RawTcp> greeted(ControllerBench& bench,
-                                       const Record<tcp::IcReq>& request = RawTcp::ic_req()) {
+inline std::unique_ptr<RawTcp> greeted(ControllerBench& bench, const Record<tcp::IcReq>& request = RawTcp::ic_req()) {
   bench.needs_transport();
   auto raw = std::make_unique<RawTcp>(bench.world(), bench.streams(), bench.local());
   raw->greet(bench.at(), request);
@@ -62,8 +61,7 @@ inline std::unique_ptr<RawTcp> greeted(ControllerBench& bench,
 inline void expect_greeting(ControllerBench& bench, Check& check, const Record<tcp::IcReq>& request) {
   const auto raw = connected(bench);
   raw->send(request);
-  check.require(raw->next(PduType::ic_resp).has_value(),
-                "an ICResp to HPDA " + std::to_string(request.get(tcp::ic_req::hpda)),
+  check.require(raw->next(PduType::ic_resp).has_value(), "an ICResp to HPDA " + std::to_string(request.get(tcp::ic_req::hpda)),
                 raw->instead());
   raw->close();
 }
@@ -75,8 +73,7 @@ inline Record<tcp::IcReq> with_digests(bool header, bool data) {
 }
 
 /// An admin queue by hand, connected.
-inline std::unique_ptr<RawTcp> open_admin(ControllerBench& bench,
-                                          const Record<tcp::IcReq>& request = RawTcp::ic_req()) {
+inline std::unique_ptr<RawTcp> open_admin(ControllerBench& bench, const Record<tcp::IcReq>& request = RawTcp::ic_req()) {
   auto raw = greeted(bench, request);
   raw->send_connect(bench.connect_command(), kCid);
   (void)raw->needed_response(kCid, "Connect");
@@ -88,8 +85,7 @@ struct IoQueue {
   RawAssociation& association;
   std::unique_ptr<RawTcp> raw;
 };
-inline IoQueue open_io(ControllerBench& bench, const Record<tcp::IcReq>& request = RawTcp::ic_req(),
-                       std::uint8_t cattr = 0) {
+inline IoQueue open_io(ControllerBench& bench, const Record<tcp::IcReq>& request = RawTcp::ic_req(), std::uint8_t cattr = 0) {
   RawAssociation& association = bench.associate();
   auto raw = greeted(bench, request);
   host::ConnectCommand connect = association.io_connect();
@@ -103,9 +99,7 @@ inline IoQueue open_io(ControllerBench& bench, const Record<tcp::IcReq>& request
 template <class L>
 nvme::Sqe with_sgl(const Record<L>& command, const SglDescriptor& sgl, std::uint16_t cid = kCid) {
   nvme::Sqe sqe = host::as_sqe(command);
-  sqe.set(nvme::sqe::cid, cid)
-      .set(nvme::sqe::psdt, nvme::Psdt::sgl)
-      .set(nvme::sqe::sgl1, ByteView{sgl.bytes()});
+  sqe.set(nvme::sqe::cid, cid).set(nvme::sqe::psdt, nvme::Psdt::sgl).set(nvme::sqe::sgl1, ByteView{sgl.bytes()});
   return sqe;
 }
 
@@ -146,8 +140,7 @@ inline nvme::Cqe response(Check& check, RawTcp& raw, std::string_view what, std:
 }
 
 /// The response's status, judged.
-inline void expect_status(Check& check, RawTcp& raw, const OneOf<nvme::Status>& expected,
-                          std::string_view what, std::uint16_t cid = kCid) {
+inline void expect_status(Check& check, RawTcp& raw, const OneOf<nvme::Status>& expected, std::string_view what, std::uint16_t cid = kCid) {
   check.status(response(check, raw, what, cid).get(nvme::cqe::status), expected, what);
 }
 
@@ -171,12 +164,11 @@ inline Transfer needed_r2t(RawTcp& raw) {
   const auto pdu = raw.next(PduType::r2t);
   if (!pdu) throw CannotArrange{"no R2T for a write: " + raw.instead()};
   const auto view = pdu->as<tcp::DataPdu>();
-  return {view.get(tcp::data_pdu::ttag), view.get(tcp::data_pdu::offset),
-          view.get(tcp::data_pdu::length)};
+  return {view.get(tcp::data_pdu::ttag), view.get(tcp::data_pdu::offset), view.get(tcp::data_pdu::length)};
 }
 
-inline Record<tcp::DataPdu> h2c_data(const Transfer& transfer, std::uint32_t offset, std::uint32_t length,
-                                     bool last, std::uint16_t cid = kCid) {
+inline Record<tcp::DataPdu> h2c_data(const Transfer& transfer, std::uint32_t offset, std::uint32_t length, bool last,
+                                     std::uint16_t cid = kCid) {
   Record<tcp::DataPdu> header;
   header.set(tcp::pdu::type, PduType::h2c_data)
       .set(tcp::pdu::flags, last ? flag::last_pdu : std::uint8_t{0})
@@ -188,12 +180,9 @@ inline Record<tcp::DataPdu> h2c_data(const Transfer& transfer, std::uint32_t off
 }
 
 /// Most data of an H2CData that the controller has to take.
-inline std::uint32_t h2c_data_max(const RawTcp& raw) {
-  return std::max(raw.greeting().get(tcp::ic_resp::maxh2cdata) / 4 * 4, 4u);
-}
+inline std::uint32_t h2c_data_max(const RawTcp& raw) { return std::max(raw.greeting().get(tcp::ic_resp::maxh2cdata) / 4 * 4, 4u); }
 /// All that one R2T asks for, out of the data of the command, in H2CData of `step` bytes.
-inline void serve_r2t(RawTcp& raw, const Transfer& r2t, ByteView data, std::uint32_t step,
-                      std::uint16_t cid = kCid) {
+inline void serve_r2t(RawTcp& raw, const Transfer& r2t, ByteView data, std::uint32_t step, std::uint16_t cid = kCid) {
   for (std::uint32_t at = 0; at < r2t.length;) {
     const std::uint32_t part = std::min(step, r2t.length - at);
     const bool last = at + part == r2t.length;

@@ -12,8 +12,7 @@ using transport::ChannelSecurity;
 
 /// One key for everybody. SHA-256, so that the mandatory cipher suite goes with it.
 inline auth::PskStore keys() {
-  auto store = auth::PskStore::parse(
-      "NVMeTLSkey-1:01:VRLbtnN9AQb2WXW3c9+wEf/DRLz0QuLdbYvEhwtdWwNf9LrZ:", "the keys of the bench");
+  auto store = auth::PskStore::parse("NVMeTLSkey-1:01:VRLbtnN9AQb2WXW3c9+wEf/DRLz0QuLdbYvEhwtdWwNf9LrZ:", "the keys of the bench");
   return std::move(store).value();
 }
 
@@ -72,8 +71,12 @@ struct Concatenation {
 inline Concatenation ask_for_psk(ControllerBench& bench, host::RawQueue& queue) {
   Concatenation outcome;
   if (!bench.authentication().secret) throw CannotArrange{"the bench has no secret"};
-  auth::HostAuth machine({std::string(kBenchHostNqn), bench.nqn(), *bench.authentication().secret, {},
-                          {auth::AuthHash::sha_256}, {auth::DhGroup::ffdhe2048, auth::DhGroup::ffdhe3072},
+  auth::HostAuth machine({std::string(kBenchHostNqn),
+                          bench.nqn(),
+                          *bench.authentication().secret,
+                          {},
+                          {auth::AuthHash::sha_256},
+                          {auth::DhGroup::ffdhe2048, auth::DhGroup::ffdhe3072},
                           auth::SecureChannel::new_tls_psk},
                          bench.nonces());
   std::optional<auth::HostStep> step = machine.begin();
@@ -81,8 +84,7 @@ inline Concatenation ask_for_psk(ControllerBench& bench, host::RawQueue& queue) 
     const auto sent = queue.send(host::authentication_send(step->message.size()), step->message).wait();
     if (!sent.ok()) throw CannotArrange{"Authentication Send is not taken"};
     if (!step->answered) break;
-    const auto got =
-        queue.send(host::authentication_receive(fabrics::kAuthMessageMax), fabrics::kAuthMessageMax).wait();
+    const auto got = queue.send(host::authentication_receive(fabrics::kAuthMessageMax), fabrics::kAuthMessageMax).wait();
     if (!got.ok()) throw CannotArrange{"Authentication Receive brings nothing"};
     outcome.failure = fabrics::AuthFailureReport::parse(got.data);
     step = machine.on_message(got.data);

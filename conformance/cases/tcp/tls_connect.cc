@@ -34,50 +34,40 @@ auth::GeneratedPsk made_psk(ControllerBench& bench) {
 host::RawQueue& with_psk(ControllerBench& bench, const auth::GeneratedPsk& made) {
   if (bench.tls() == nullptr) throw CannotArrange{"the bench speaks no TLS"};
   bench.tls()->keep(made);
-  return bench.plain_queue(
-      {.secured = true, .hostnqn = std::string(kBenchHostNqn), .subnqn = bench.nqn()});
+  return bench.plain_queue({.secured = true, .hostnqn = std::string(kBenchHostNqn), .subnqn = bench.nqn()});
 }
 
 }  // namespace
 
-CONFORMANCE_CASE(tls_connect_names_another_host, "tcp.tls.connect.hostnqn", roles::controller,
-                 over_tls{&tls_required}) {
+CONFORMANCE_CASE(tls_connect_names_another_host, "tcp.tls.connect.hostnqn", roles::controller, over_tls{&tls_required}) {
   host::RawQueue& queue = bench.raw_queue();
-  const auto reply =
-      queue.send(bench.connect_command({.hostnqn = std::string(kOtherHost)})).wait();
+  const auto reply = queue.send(bench.connect_command({.hostnqn = std::string(kOtherHost)})).wait();
   check.refused(reply);
 }
 
-CONFORMANCE_CASE(tls_connect_names_another_subsystem, "tcp.tls.connect.subnqn", roles::controller,
-                 over_tls{&tls_required}) {
+CONFORMANCE_CASE(tls_connect_names_another_subsystem, "tcp.tls.connect.subnqn", roles::controller, over_tls{&tls_required}) {
   host::RawQueue& queue = bench.raw_queue();
-  const auto reply =
-      queue.send(bench.connect_command({.subnqn = std::string(fabrics::kDiscoveryNqn)})).wait();
+  const auto reply = queue.send(bench.connect_command({.subnqn = std::string(fabrics::kDiscoveryNqn)})).wait();
   check.refused(reply);
 }
 
 CONFORMANCE_CASE(tls_association_has_no_plain_io_queue, "tcp.tls.connect.io-queue", roles::controller,
                  arranged{"a port with and without TLS", &tls_offered}) {
-  host::RawQueue& admin = bench.plain_queue(
-      {.secured = true, .hostnqn = std::string(kBenchHostNqn), .subnqn = bench.nqn()});
+  host::RawQueue& admin = bench.plain_queue({.secured = true, .hostnqn = std::string(kBenchHostNqn), .subnqn = bench.nqn()});
   check.precondition(admin.connect_transport().wait().connected, "the admin queue connects over TLS");
   const host::ConnectCommand command = bench.connect_command();
   const auto accepted = admin.send(command).wait();
   check.precondition_success(accepted, "Connect");
-  RawAssociation association(
-      bench, admin, command,
-      accepted.as<fabrics::ConnectReply>().get(fabrics::connect_reply::cntlid));
+  RawAssociation association(bench, admin, command, accepted.as<fabrics::ConnectReply>().get(fabrics::connect_reply::cntlid));
   association.enable();
   host::RawQueue& plain = association.io_transport();
   check.refused(plain.send(association.io_connect()).wait());
 }
 
-CONFORMANCE_CASE(tls_required_stands_in_treq, "tcp.tls.discovery.treq", roles::controller,
-                 over_tls{&tls_required}) {
+CONFORMANCE_CASE(tls_required_stands_in_treq, "tcp.tls.discovery.treq", roles::controller, over_tls{&tls_required}) {
   const Bytes entry = first_entry(bench, check);
   const unsigned treq = View<fabrics::DiscoveryEntry>{entry}.get(fabrics::discovery_entry::treq);
-  check.equal("secure channel bits of TREQ", treq & fabrics::treq_bits::secure_channel_mask,
-              fabrics::treq_bits::secure_channel_required);
+  check.equal("secure channel bits of TREQ", treq & fabrics::treq_bits::secure_channel_mask, fabrics::treq_bits::secure_channel_required);
 }
 
 CONFORMANCE_CASE(tls_stands_in_tsas, "tcp.tls.discovery.sectype", roles::controller, over_tls{&tls_required}) {
@@ -102,8 +92,7 @@ CONFORMANCE_CASE(tls_makes_no_new_psk_over_tls, "tcp.tls.concat.over-tls", roles
   RawAssociation& association = bench.associate({.enable = false, .authenticate = false});
   const Concatenation asked = ask_for_psk(bench, association.admin());
   check.require(asked.failure.has_value(), "AUTH_Failure1", asked.psk ? "a PSK was made" : asked.why);
-  check.equal("RCODEEX", asked.failure->rcodeex,
-              static_cast<std::uint8_t>(fabrics::AuthFailure::secure_channel_mismatch));
+  check.equal("RCODEEX", asked.failure->rcodeex, static_cast<std::uint8_t>(fabrics::AuthFailure::secure_channel_mismatch));
 }
 
 CONFORMANCE_CASE(tls_forgets_a_generated_psk, "tcp.tls.concat.lifetime", roles::controller,

@@ -51,8 +51,8 @@ auth::TlsPsk expected_psk(HostBench& bench, int version) {
 }
 
 auth::PskIdentity shown(const Seen& seen, Check& check) {
-  check.require(seen.hello.identities.size() == 1 || seen.hello.identities.size() == 2,
-                "one identity or one for each hash", std::to_string(seen.hello.identities.size()));
+  check.require(seen.hello.identities.size() == 1 || seen.hello.identities.size() == 2, "one identity or one for each hash",
+                std::to_string(seen.hello.identities.size()));
   const auto whose = auth::PskIdentity::parse(seen.hello.identities.front());
   check.require(whose.has_value(), "an identity of NVMe", seen.hello.identities.front());
   return *whose;
@@ -78,8 +78,7 @@ CONFORMANCE_CASE(tls_host_begins_with_a_hello, "tcp.tls.host.first", roles::host
   Beginning host(bench);
   const auto hello = host.raw.hello();
   check.precondition(!host.raw.all().empty(), "the host begins to connect");
-  check.that(hello.has_value() && hello->well_formed, "the first bytes are a ClientHello",
-             "byte 0 is " + words(host.raw.all()[0]));
+  check.that(hello.has_value() && hello->well_formed, "the first bytes are a ClientHello", "byte 0 is " + words(host.raw.all()[0]));
 }
 
 CONFORMANCE_CASE(tls_host_offers_1_3, "tcp.tls.host.version", roles::host, kOverTls) {
@@ -169,8 +168,7 @@ CONFORMANCE_CASE(tls_host_refuses_plain_where_tls_is_required, "tcp.tls.host.req
     const auto offset = load_le<std::uint64_t>(command.sqe.data() + 48);
     if (offset > kTreq || kTreq - offset >= data.size()) return;
     std::uint8_t& treq = data[kTreq - offset];
-    treq = static_cast<std::uint8_t>((treq & ~fabrics::treq_bits::secure_channel_mask) |
-                                     fabrics::treq_bits::secure_channel_required);
+    treq = static_cast<std::uint8_t>((treq & ~fabrics::treq_bits::secure_channel_mask) | fabrics::treq_bits::secure_channel_required);
   };
   bench.product().connect_discovered().wait_for(30_s);
   // A host that has a key for this subsystem all the same may come over TLS.
@@ -186,8 +184,7 @@ CONFORMANCE_CASE(tls_host_refuses_plain_where_tls_is_required, "tcp.tls.host.req
   check.equal("queues of the subsystem that come without TLS", plain, 0u);
 }
 
-CONFORMANCE_CASE(tls_host_secures_io_queues, "tcp.tls.host.io-queue", roles::host,
-                 host_with{"tls", &tls_offered}) {
+CONFORMANCE_CASE(tls_host_secures_io_queues, "tcp.tls.host.io-queue", roles::host, host_with{"tls", &tls_offered}) {
   bench.product().connect({.io_queues = 2}).wait_for(30_s);
   check.precondition(!identity_of_queue(bench, 0).empty(), "the admin queue comes over TLS");
   check.precondition(bench.identities().size() >= 2, "I/O queues connect");

@@ -103,11 +103,11 @@ DEVIATION(auth_demands_of_first_io_queue, "auth.controller.demand.every-queue", 
           "takes I/O queues after the first for authenticated", hooks<Refusing, &asks_the_first_io_queue>());
 DEVIATION(auth_opens_with_challenge, "auth.controller.demand.meanwhile", Product::controller,
           "executes commands once it has sent its Challenge", hooks<OpensWithChallenge>());
-DEVIATION(auth_fails_with_sha_512, "auth.controller.support.every", Product::controller,
-          "does not verify responses of SHA-512 rightly", hooks<AlteringDataIn, &spoils_long_responses>());
+DEVIATION(auth_fails_with_sha_512, "auth.controller.support.every", Product::controller, "does not verify responses of SHA-512 rightly",
+          hooks<AlteringDataIn, &spoils_long_responses>());
 CONTROLLER(auth_responds_as_a_host, "auth.controller.support.every", "computes R2 as a host computes R1", Departs{at::success1_response});
-DEVIATION(auth_looks_at_sixteen, "auth.controller.negotiate.positions", Product::controller,
-          "looks at 16 identifiers of a list", hooks<AlteringDataIn, &looks_at_sixteen>());
+DEVIATION(auth_looks_at_sixteen, "auth.controller.negotiate.positions", Product::controller, "looks at 16 identifiers of a list",
+          hooks<AlteringDataIn, &looks_at_sixteen>());
 CONTROLLER(auth_transforms_plain_secrets, "auth.controller.key.plain", "transforms a secret without a hash", Departs{at::key_sha_256});
 CONTROLLER(auth_transforms_with_sha_256, "auth.controller.key.transform", "transforms every secret with SHA-256", Departs{at::key_sha_256});
 CONTROLLER(auth_takes_any_secret, "auth.controller.key.each-host", "takes any R1 of any host", Departs{at::reply_response});
@@ -130,12 +130,10 @@ CONTROLLER(auth_strips_shared, "auth.controller.reply.dh-leading-zero", "drops l
            Departs{at::reply_shared_stripped});
 CONTROLLER(auth_compares_c2_prefix, "auth.controller.reply.c2-near-c1", "compares 16 bytes of C2 with C1", Departs{at::reply_c2_prefix});
 
-DEVIATION(host_auth_spoils_sha_512, "auth.host.reply.every", Product::host, "sends a wrong R1 with SHA-512",
-          hooks<SpoilsResponses<64>>());
-DEVIATION(host_auth_spoils_sha_384, "auth.host.mutual.every", Product::host, "sends a wrong R1 with SHA-384",
-          hooks<SpoilsResponses<48>>());
-DEVIATION(host_auth_omits_later_queues, "auth.host.demand.every-io-queue", Product::host,
-          "authenticates its first two I/O queues alone", hooks<OmitsLaterQueues>());
+DEVIATION(host_auth_spoils_sha_512, "auth.host.reply.every", Product::host, "sends a wrong R1 with SHA-512", hooks<SpoilsResponses<64>>());
+DEVIATION(host_auth_spoils_sha_384, "auth.host.mutual.every", Product::host, "sends a wrong R1 with SHA-384", hooks<SpoilsResponses<48>>());
+DEVIATION(host_auth_omits_later_queues, "auth.host.demand.every-io-queue", Product::host, "authenticates its first two I/O queues alone",
+          hooks<OmitsLaterQueues>());
 DEVIATION(host_auth_again_repeats_c2, "auth.host.mutual.fresh-everywhere", Product::host,
           "uses one challenge whenever it authenticates again", hooks<RepeatsChallenges>());
 HOST(host_auth_refuses_leading_zero, "auth.host.reply.dh-leading-zero", "refuses a DH value with a leading zero byte",

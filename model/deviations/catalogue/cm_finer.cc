@@ -34,8 +34,7 @@ void rep_without_rnr_retries(MutableBytes rep) { MutableView<cm::Rep>{rep}.set(c
 
 DEVIATION(cm_req_seven_retries, "cm.active.req-counts", Product::cm, "asks for seven retries, whatever its program says",
           hooks<SpoilsMessages<cm::Attribute::req, &always_seven_retries>>());
-DEVIATION(cm_req_seven_rnr_retries, "cm.active.req-counts", Product::cm,
-          "asks for seven RNR retries, whatever its program says",
+DEVIATION(cm_req_seven_rnr_retries, "cm.active.req-counts", Product::cm, "asks for seven RNR retries, whatever its program says",
           hooks<SpoilsMessages<cm::Attribute::req, &always_seven_rnr_retries>>());
 DEVIATION(cm_req_depths_swapped, "cm.active.req-counts", Product::cm, "takes the READs it serves for those it issues",
           hooks<SpoilsMessages<cm::Attribute::req, &depths_change_places>>());

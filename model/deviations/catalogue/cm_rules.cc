@@ -64,8 +64,7 @@ void moved(MutableBytes mad, const Field& field, std::size_t from, std::size_t b
   auto message = message_in<L>(mad);
   const auto view = message.get(field);
   Bytes data(view.begin(), view.end());
-  std::copy_backward(data.begin() + static_cast<std::ptrdiff_t>(from), data.end() - static_cast<std::ptrdiff_t>(by),
-                     data.end());
+  std::copy_backward(data.begin() + static_cast<std::ptrdiff_t>(from), data.end() - static_cast<std::ptrdiff_t>(by), data.end());
   std::fill_n(data.begin() + static_cast<std::ptrdiff_t>(from), by, std::uint8_t{0});
   message.set(field, data);
 }
@@ -102,39 +101,35 @@ using cm::Attribute;
 }  // namespace
 
 // REQ.
-DEVIATION(cm_port_space_unchecked, "cm.req.port-space", Product::cm,
-          "a REQ of the UDP port space reaches a listener of the TCP port space", Departs{point::kServiceIdUnchecked});
+DEVIATION(cm_port_space_unchecked, "cm.req.port-space", Product::cm, "a REQ of the UDP port space reaches a listener of the TCP port space",
+          Departs{point::kServiceIdUnchecked});
 DEVIATION(cm_foreign_gid_without_info, "cm.req.foreign-gid.info", Product::cm, "REJ 12 does not say which GID would do",
           Departs{point::kForeignGidNoInfo});
 DEVIATION(cm_mtu_unchecked, "cm.req.mtu", Product::cm, "accepts any path MTU", Departs{point::kMtuUnchecked});
 DEVIATION(cm_names_too_large_mtu, "cm.req.mtu.info", Product::cm, "REJ 26 names a path MTU that would not do either",
           hooks<Spoils<Attribute::rej, &rej_for_large_mtu>>());
-DEVIATION(cm_addresses_unchecked, "cm.req.ip-header-address", Product::cm,
-          "takes any IP version and address of the IP addressing header", Departs{point::kIpHeaderUnchecked});
+DEVIATION(cm_addresses_unchecked, "cm.req.ip-header-address", Product::cm, "takes any IP version and address of the IP addressing header",
+          Departs{point::kIpHeaderUnchecked});
 DEVIATION(cm_answers_packet_source, "cm.answer.return-path", Product::cm, "answers to where the packet came from",
           Departs{point::kAnswersToPacketSource});
-DEVIATION(cm_accepts_alternate_path, "cm.req.alternate-path", Product::cm,
-          "accepts an alternate path that nobody serves", Departs{point::kAlternatePathAccepted});
+DEVIATION(cm_accepts_alternate_path, "cm.req.alternate-path", Product::cm, "accepts an alternate path that nobody serves",
+          Departs{point::kAlternatePathAccepted});
 
 // REP, REJ, MRA, RTU.
 DEVIATION(cm_duplicate_req_new_psn, "cm.req.duplicate", Product::cm, "a repeated REP announces another starting PSN",
           Departs{point::kRepeatedRepNewPsn});
-DEVIATION(cm_swaps_psns, "cm.rep.psn", Product::cm, "takes the announced starting PSN as its own",
-          Departs{point::kPsnSwapped});
-DEVIATION(cm_rep_other_transaction, "cm.rep.echoes", Product::cm, "the REP has a transaction of its own",
-          Departs{point::kRepTidFresh});
-DEVIATION(cm_rep_other_request, "cm.rep.echoes", Product::cm, "the REP names another REQ",
-          Departs{point::kRepWrongCommId});
+DEVIATION(cm_swaps_psns, "cm.rep.psn", Product::cm, "takes the announced starting PSN as its own", Departs{point::kPsnSwapped});
+DEVIATION(cm_rep_other_transaction, "cm.rep.echoes", Product::cm, "the REP has a transaction of its own", Departs{point::kRepTidFresh});
+DEVIATION(cm_rep_other_request, "cm.rep.echoes", Product::cm, "the REP names another REQ", Departs{point::kRepWrongCommId});
 DEVIATION(cm_rep_without_guid, "cm.rep.echoes", Product::cm, "the REP names no CA GUID",
           hooks<Spoils<Attribute::rep, &rep_without_guid>>());
-DEVIATION(cm_rep_with_ip_header, "cm.rep.private-data", Product::cm,
-          "leaves room for an IP addressing header in the REP", hooks<Spoils<Attribute::rep, &rep_with_ip_header>>());
+DEVIATION(cm_rep_with_ip_header, "cm.rep.private-data", Product::cm, "leaves room for an IP addressing header in the REP",
+          hooks<Spoils<Attribute::rep, &rep_with_ip_header>>());
 DEVIATION(cm_rej_without_data, "cm.rej.consumer", Product::cm, "loses the private data of a REJ",
           Departs{point::kRejectWithoutPrivateData});
 DEVIATION(cm_rej_other_reason, "cm.rej.consumer", Product::cm, "rejects with another reason than its program's",
           Departs{point::kConsumerRejectReason});
-DEVIATION(cm_rej_about_rep, "cm.rej.consumer", Product::cm, "says that it rejects a REP",
-          hooks<Spoils<Attribute::rej, &rej_about_rep>>());
+DEVIATION(cm_rej_about_rep, "cm.rej.consumer", Product::cm, "says that it rejects a REP", hooks<Spoils<Attribute::rej, &rej_about_rep>>());
 DEVIATION(cm_rej_with_ip_header, "cm.rej.consumer", Product::cm, "leaves room for an IP addressing header in the REJ",
           hooks<Spoils<Attribute::rej, &rej_with_ip_header>>());
 DEVIATION(cm_rej_other_transaction, "cm.rej.consumer", Product::cm, "the REJ has a transaction of its own",
@@ -146,8 +141,7 @@ DEVIATION(cm_resends_rep_early, "cm.rep.repeat-time", Product::cm, "repeats the 
 DEVIATION(cm_resends_rep_too_often, "cm.rep.repeat-count", Product::cm, "repeats the REP once more than it may",
           Departs{point::kOneResendTooMany});
 DEVIATION(cm_never_resends_rep, "cm.rep.repeated", Product::cm, "never repeats a REP", Departs{point::kNeverResends});
-DEVIATION(cm_gives_up_silently, "cm.give-up.said", Product::cm, "gives up without a word",
-          Departs{point::kGivesUpSilently});
+DEVIATION(cm_gives_up_silently, "cm.give-up.said", Product::cm, "gives up without a word", Departs{point::kGivesUpSilently});
 DEVIATION(cm_ignores_timeout_rej, "cm.rej.timeout.obeyed", Product::cm, "does not know whose timeout a REJ 4 is",
           Departs{point::kTimeoutRejectIgnored});
 DEVIATION(cm_timeout_rej_without_guid, "cm.rej.timeout.guid", Product::cm, "REJ 4 does not carry the CA GUID",
@@ -156,45 +150,36 @@ DEVIATION(cm_timeout_rej_without_id, "cm.rej.timeout.guid", Product::cm, "REJ 4 
           hooks<Spoils<Attribute::rej, &rej_without_id>>());
 DEVIATION(cm_rtu_unchecked, "cm.rtu.ids", Product::cm, "takes an RTU that names another ID of its sender",
           Departs{point::kRtuIdsUnchecked});
-DEVIATION(cm_mra_other_request, "cm.mra.fields", Product::cm, "the MRA has its IDs swapped",
-          hooks<Spoils<Attribute::mra, &swapped_ids>>());
-DEVIATION(cm_mra_about_rep, "cm.mra.fields", Product::cm, "the MRA speaks of a REP",
-          hooks<Spoils<Attribute::mra, &mra_about_rep>>());
+DEVIATION(cm_mra_other_request, "cm.mra.fields", Product::cm, "the MRA has its IDs swapped", hooks<Spoils<Attribute::mra, &swapped_ids>>());
+DEVIATION(cm_mra_about_rep, "cm.mra.fields", Product::cm, "the MRA speaks of a REP", hooks<Spoils<Attribute::mra, &mra_about_rep>>());
 
 // The active side.
-DEVIATION(cm_req_data_misplaced, "cm.active.private-data", Product::cm,
-          "puts the program's data four bytes too far into the REQ",
+DEVIATION(cm_req_data_misplaced, "cm.active.private-data", Product::cm, "puts the program's data four bytes too far into the REQ",
           hooks<Spoils<Attribute::req, &req_with_longer_header>>());
 DEVIATION(cm_req_changes, "cm.active.req-repeated", Product::cm, "a repeated REQ has another transaction",
           hooks<SpoilsLater<Attribute::req, &other_transaction>>());
-DEVIATION(cm_swaps_psns_actively, "cm.active.psn", Product::cm, "starts with the PSN of its own REQ",
-          Departs{point::kPsnSwapped});
+DEVIATION(cm_swaps_psns_actively, "cm.active.psn", Product::cm, "starts with the PSN of its own REQ", Departs{point::kPsnSwapped});
 DEVIATION(cm_ignores_offered_depth, "cm.active.depth", Product::cm, "has more reads in flight than the REP allows",
           Departs{point::kDepthNotClamped});
 DEVIATION(cm_ignores_rej, "cm.active.rejected", Product::cm, "goes on asking after a REJ", Departs{point::kRejIgnored});
-DEVIATION(cm_takes_any_rep, "cm.active.rep-ids", Product::cm, "takes a REP for another REQ",
-          Departs{point::kRepIdsUnchecked});
+DEVIATION(cm_takes_any_rep, "cm.active.rep-ids", Product::cm, "takes a REP for another REQ", Departs{point::kRepIdsUnchecked});
 DEVIATION(cm_resends_req_early, "cm.active.repeat-time", Product::cm, "repeats the REQ in a quarter of the agreed time",
           Departs{point::kResendEarly});
 DEVIATION(cm_never_confirms, "cm.active.rtu", Product::cm, "sends no RTU", hooks<Swallows<Attribute::rtu>>());
-DEVIATION(cm_rtu_swaps_ids, "cm.active.rtu", Product::cm, "the RTU has its IDs swapped",
-          hooks<Spoils<Attribute::rtu, &swapped_ids>>());
+DEVIATION(cm_rtu_swaps_ids, "cm.active.rtu", Product::cm, "the RTU has its IDs swapped", hooks<Spoils<Attribute::rtu, &swapped_ids>>());
 
 // The end.
 DEVIATION(cm_dreq_other_qpn, "cm.dreq.sent", Product::cm, "the DREQ names another queue pair",
           hooks<Spoils<Attribute::dreq, &dreq_of_other_qpn>>());
-DEVIATION(cm_dreq_swaps_ids, "cm.dreq.sent", Product::cm, "the DREQ has its IDs swapped",
-          hooks<Spoils<Attribute::dreq, &swapped_ids>>());
-DEVIATION(cm_leaves_silently, "cm.dreq.sent", Product::cm, "ends a connection without a word",
-          hooks<Swallows<Attribute::dreq>>());
-DEVIATION(cm_dreq_never_resent, "cm.dreq.sent.repeated", Product::cm, "sends a DREQ once",
-          Departs{point::kNeverResends});
+DEVIATION(cm_dreq_swaps_ids, "cm.dreq.sent", Product::cm, "the DREQ has its IDs swapped", hooks<Spoils<Attribute::dreq, &swapped_ids>>());
+DEVIATION(cm_leaves_silently, "cm.dreq.sent", Product::cm, "ends a connection without a word", hooks<Swallows<Attribute::dreq>>());
+DEVIATION(cm_dreq_never_resent, "cm.dreq.sent.repeated", Product::cm, "sends a DREQ once", Departs{point::kNeverResends});
 DEVIATION(cm_dreq_changes, "cm.dreq.sent.repeated", Product::cm, "a repeated DREQ has another transaction",
           hooks<SpoilsLater<Attribute::dreq, &other_transaction>>());
 DEVIATION(cm_ignores_crossing_dreq, "cm.dreq.crossing", Product::cm, "does not answer a DREQ that crosses its own",
           Departs{point::kCrossingDreqIgnored});
-DEVIATION(cm_ignores_unknown_dreq, "cm.dreq.unknown-answered", Product::cm,
-          "does not answer a DREQ for an unknown connection", Departs{point::kUnknownDreqSilent});
+DEVIATION(cm_ignores_unknown_dreq, "cm.dreq.unknown-answered", Product::cm, "does not answer a DREQ for an unknown connection",
+          Departs{point::kUnknownDreqSilent});
 DEVIATION(cm_forgets_at_once, "cm.timewait.late-req", Product::cm, "forgets a connection as soon as it is over",
           Departs{point::kTimewaitSkipped});
 

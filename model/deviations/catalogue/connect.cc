@@ -3,7 +3,7 @@
 
 namespace fb::deviations {
 
-DEVIATION(connect_takes_sqsize_zero, "fabrics.connect.sqsize.minimum", Product::controller,
-          "accepts a submission queue of one entry", Tolerate{"connect.sqsize.minimum"});
+DEVIATION(connect_takes_sqsize_zero, "fabrics.connect.sqsize.minimum", Product::controller, "accepts a submission queue of one entry",
+          Tolerate{"connect.sqsize.minimum"});
 
 }  // namespace fb::deviations

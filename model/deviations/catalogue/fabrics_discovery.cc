@@ -16,8 +16,7 @@ bool on_discovery(const CommandContext& command) {
 
 /// A discovery controller lets I/O queues in.
 struct DiscoveryIoQueues final : ToleratesChain {
-  DiscoveryIoQueues()
-      : ToleratesChain({"connect.io.discovery", "connect.io.qid.range", "connect.io.qid.granted"}) {}
+  DiscoveryIoQueues() : ToleratesChain({"connect.io.discovery", "connect.io.qid.range", "connect.io.qid.granted"}) {}
 };
 
 class DiscoveryIdentifiesAsIo final : public SubsystemHooks {
@@ -60,8 +59,7 @@ class DiscoveryWithoutTsas final : public SubsystemHooks {
     if (!on_discovery(command) || opcode_of(command) != 0x02) return;
     constexpr std::size_t kEntry = fabrics::DiscoveryEntry::size;
     for (std::size_t at = kEntry; at + kEntry <= data.size(); at += kEntry) {
-      std::fill_n(data.begin() + static_cast<std::ptrdiff_t>(at + fabrics::discovery_entry::qptype.offset), 3,
-                  std::uint8_t{0});
+      std::fill_n(data.begin() + static_cast<std::ptrdiff_t>(at + fabrics::discovery_entry::qptype.offset), 3, std::uint8_t{0});
     }
   }
 };
@@ -73,52 +71,48 @@ class ReferralsAsSubsystems final : public SubsystemHooks {
     if (!on_discovery(command) || opcode_of(command) != 0x02) return;
     constexpr std::size_t kEntry = fabrics::DiscoveryEntry::size;
     for (std::size_t at = kEntry; at + kEntry <= data.size(); at += kEntry) {
-      MutableView<fabrics::DiscoveryEntry>{data.subspan(at, kEntry)}.set(
-          fabrics::discovery_entry::subtype, fabrics::SubsystemType::nvm);
+      MutableView<fabrics::DiscoveryEntry>{data.subspan(at, kEntry)}.set(fabrics::discovery_entry::subtype, fabrics::SubsystemType::nvm);
     }
   }
 };
 
 }  // namespace
 
-DEVIATION(discovery_numrec_too_large, "fabrics.discovery.log-header", Product::controller,
-          "counts an entry that is not there", Departs{"sub.discovery.numrec"});
-DEVIATION(discovery_trtype_reserved, "fabrics.discovery.entries", Product::controller,
-          "lists entries of a reserved transport type", Departs{"sub.discovery.trtype"});
-DEVIATION(discovery_trsvcid_words, "fabrics.discovery.entries", Product::controller,
-          "lists a service id that is not a port", Departs{"sub.discovery.trsvcid"});
-DEVIATION(discovery_asqsz_small, "fabrics.discovery.entries", Product::controller,
-          "lists an admin queue below 32 entries", Departs{"sub.discovery.asqsz"});
-DEVIATION(discovery_cntlid_zero, "fabrics.discovery.entries", Product::controller,
-          "lists controller 0 for a dynamic subsystem", Departs{"sub.discovery.cntlid"});
-DEVIATION(discovery_subtype_referral, "fabrics.discovery.entries", Product::controller,
-          "lists NVM subsystems as referrals", Departs{"sub.discovery.subtype"});
+DEVIATION(discovery_numrec_too_large, "fabrics.discovery.log-header", Product::controller, "counts an entry that is not there",
+          Departs{"sub.discovery.numrec"});
+DEVIATION(discovery_trtype_reserved, "fabrics.discovery.entries", Product::controller, "lists entries of a reserved transport type",
+          Departs{"sub.discovery.trtype"});
+DEVIATION(discovery_trsvcid_words, "fabrics.discovery.entries", Product::controller, "lists a service id that is not a port",
+          Departs{"sub.discovery.trsvcid"});
+DEVIATION(discovery_asqsz_small, "fabrics.discovery.entries", Product::controller, "lists an admin queue below 32 entries",
+          Departs{"sub.discovery.asqsz"});
+DEVIATION(discovery_cntlid_zero, "fabrics.discovery.entries", Product::controller, "lists controller 0 for a dynamic subsystem",
+          Departs{"sub.discovery.cntlid"});
+DEVIATION(discovery_subtype_referral, "fabrics.discovery.entries", Product::controller, "lists NVM subsystems as referrals",
+          Departs{"sub.discovery.subtype"});
 DEVIATION(discovery_without_tsas, "fabrics.discovery.rdma.tsas", Product::controller,
           "leaves the transport specific part of an entry empty", hooks<DiscoveryWithoutTsas>());
-DEVIATION(discovery_genctr_counts_reads, "fabrics.discovery.genctr-stable", Product::controller,
-          "counts every read of the log as a change", Departs{"sub.discovery.genctr.runs"});
-DEVIATION(discovery_genctr_stays, "fabrics.discovery.genctr-counts", Product::controller,
-          "does not count changes of the log", Departs{"sub.discovery.genctr.stays"});
-DEVIATION(discovery_parts_differ, "fabrics.discovery.parts", Product::controller,
-          "serves another part than was asked for", hooks<DiscoveryForgetsOffset>());
+DEVIATION(discovery_genctr_counts_reads, "fabrics.discovery.genctr-stable", Product::controller, "counts every read of the log as a change",
+          Departs{"sub.discovery.genctr.runs"});
+DEVIATION(discovery_genctr_stays, "fabrics.discovery.genctr-counts", Product::controller, "does not count changes of the log",
+          Departs{"sub.discovery.genctr.stays"});
+DEVIATION(discovery_parts_differ, "fabrics.discovery.parts", Product::controller, "serves another part than was asked for",
+          hooks<DiscoveryForgetsOffset>());
 DEVIATION(discovery_takes_io_queues, "fabrics.discovery.no-io-commands", Product::controller,
           "connects I/O queues to a discovery controller", hooks<DiscoveryIoQueues>());
 DEVIATION(discovery_identifies_as_io, "fabrics.discovery.identify", Product::controller,
-          "identifies a discovery controller as an I/O controller",
-          hooks<DiscoveryIdentifiesAsIo>());
+          "identifies a discovery controller as an I/O controller", hooks<DiscoveryIdentifiesAsIo>());
 DEVIATION(discovery_takes_any_command, "fabrics.discovery.prohibited-command", Product::controller,
-          "succeeds in commands that a discovery controller has not",
-          hooks<DiscoveryTakesAnyCommand>());
-DEVIATION(discovery_refuses_keep_alive, "fabrics.discovery.keep-alive-persistent",
-          Product::controller, "accepts a persistent connection and refuses its Keep Alive",
-          hooks<DiscoveryRefusesKeepAlive>());
+          "succeeds in commands that a discovery controller has not", hooks<DiscoveryTakesAnyCommand>());
+DEVIATION(discovery_refuses_keep_alive, "fabrics.discovery.keep-alive-persistent", Product::controller,
+          "accepts a persistent connection and refuses its Keep Alive", hooks<DiscoveryRefusesKeepAlive>());
 DEVIATION(discovery_takes_keep_alive_without_events, "fabrics.discovery.keep-alive-refused", Product::controller,
           "takes a keep alive timeout though it announces nothing", Tolerate{"connect.kato.discovery"});
-DEVIATION(discovery_event_not_armed, "fabrics.discovery.event", Product::controller,
-          "does not announce changes of the log", Departs{"sub.discovery.not_armed"});
-DEVIATION(discovery_shows_all, "fabrics.discovery.host-filter", Product::controller,
-          "lists subsystems that the host may not use", Departs{"sub.discovery.filter"});
-DEVIATION(discovery_referral_as_subsystem, "fabrics.discovery.referral", Product::controller,
-          "lists referrals as NVM subsystems", hooks<ReferralsAsSubsystems>());
+DEVIATION(discovery_event_not_armed, "fabrics.discovery.event", Product::controller, "does not announce changes of the log",
+          Departs{"sub.discovery.not_armed"});
+DEVIATION(discovery_shows_all, "fabrics.discovery.host-filter", Product::controller, "lists subsystems that the host may not use",
+          Departs{"sub.discovery.filter"});
+DEVIATION(discovery_referral_as_subsystem, "fabrics.discovery.referral", Product::controller, "lists referrals as NVM subsystems",
+          hooks<ReferralsAsSubsystems>());
 
 }  // namespace fb::deviations

@@ -11,9 +11,7 @@ constexpr std::uint8_t kGetLog = 0x02, kIdentify = 0x06, kSetFeatures = 0x09;  /
 constexpr std::uint8_t kWrite = 0x01, kRead = 0x02;                            // I/O
 
 std::uint32_t dword(ByteView sqe, unsigned index) { return load_le<std::uint32_t>(sqe.data() + 4 * index); }
-void set_dword(MutableBytes sqe, unsigned index, std::uint32_t value) {
-  store_le<std::uint32_t>(sqe.data() + 4 * index, value);
-}
+void set_dword(MutableBytes sqe, unsigned index, std::uint32_t value) { store_le<std::uint32_t>(sqe.data() + 4 * index, value); }
 
 /// Changes commands of one opcode, admin or I/O.
 template <bool Io, std::uint8_t Opcode>
@@ -83,45 +81,35 @@ class DescribesNothing final : public host::HostHooks {
 
 }  // namespace
 
-#define HOST(name, requirement, what, point) \
-  DEVIATION(name, requirement, Product::host, what, Departs{point})
+#define HOST(name, requirement, what, point) DEVIATION(name, requirement, Product::host, what, Departs{point})
 #define HOST_HOOKS(name, requirement, what, ...) DEVIATION(name, requirement, Product::host, what, hooks<__VA_ARGS__>())
 
 HOST(host_reuses_admin_identifiers, "nvme.host.cid-admin", "the identifier of an outstanding command is used again",
      "host.queue.cid.reused");
 HOST(host_uses_cid_ffffh, "nvme.host.cid-reserved", "every command is called FFFFh", "host.queue.cid.reserved");
-HOST(host_fuses_single_commands, "nvme.host.fuse", "single commands say that they are the first of a fused pair",
-     "host.sqe.fuse");
-HOST(host_names_unused_namespace, "nvme.host.nsid.unused", "NSID is set in commands that do not use it",
-     "host.sqe.nsid.unused");
+HOST(host_fuses_single_commands, "nvme.host.fuse", "single commands say that they are the first of a fused pair", "host.sqe.fuse");
+HOST(host_names_unused_namespace, "nvme.host.nsid.unused", "NSID is set in commands that do not use it", "host.sqe.nsid.unused");
 HOST(host_names_namespace_0, "nvme.host.nsid.active", "I/O commands name namespace 0", "host.sqe.nsid.zero");
 HOST_HOOKS(host_reads_all_namespaces, "nvme.host.nsid.active", "Read names all namespaces", ReadsAllNamespaces);
 HOST(host_fills_dword_2, "nvme.host.reserved", "dword 2 is not 0", "host.sqe.reserved");
 HOST_HOOKS(host_fills_identify, "nvme.host.reserved", "dword 15 of Identify is not 0", FillsIdentify);
 HOST_HOOKS(host_fills_flags, "nvme.host.reserved", "reserved bits beside FUSE are not 0", FillsFlags);
 HOST(host_points_to_metadata, "nvme.host.mptr", "MPTR is used over Fabrics", "host.sqe.mptr");
-HOST(host_wants_65536_queues, "nvme.host.number-of-queues.value", "Number of Queues asks for FFFFh",
-     "host.queues.number.reserved");
-HOST_HOOKS(host_counts_queues_late, "nvme.host.number-of-queues.time",
-           "the number of queues is set when they are connected", CountsQueuesLate);
-HOST_HOOKS(host_reads_logs_from_an_offset, "nvme.host.log.extended", "reads a log page from an offset",
-           ReadsFromAnOffset);
+HOST(host_wants_65536_queues, "nvme.host.number-of-queues.value", "Number of Queues asks for FFFFh", "host.queues.number.reserved");
+HOST_HOOKS(host_counts_queues_late, "nvme.host.number-of-queues.time", "the number of queues is set when they are connected",
+           CountsQueuesLate);
+HOST_HOOKS(host_reads_logs_from_an_offset, "nvme.host.log.extended", "reads a log page from an offset", ReadsFromAnOffset);
 HOST_HOOKS(host_saves_features, "nvme.host.features.save", "every feature is to be saved", SavesFeatures);
 HOST(host_sends_unclaimed_commands, "nvme.host.optional-commands", "optional commands are sent to any controller",
      "host.command.unclaimed");
-HOST(host_identifies_into_512_bytes, "nvme.host.sgl-length", "Identify with a buffer of 512 bytes",
-     "host.identify.short");
-HOST_HOOKS(host_log_longer_than_room, "nvme.host.sgl-length", "a log page is asked for that the buffer does not hold",
-           ReadsMoreThanFits);
-HOST_HOOKS(host_describes_nothing, "nvme.host.no-data", "commands without data have a descriptor of 4 KiB",
-           DescribesNothing);
+HOST(host_identifies_into_512_bytes, "nvme.host.sgl-length", "Identify with a buffer of 512 bytes", "host.identify.short");
+HOST_HOOKS(host_log_longer_than_room, "nvme.host.sgl-length", "a log page is asked for that the buffer does not hold", ReadsMoreThanFits);
+HOST_HOOKS(host_describes_nothing, "nvme.host.no-data", "commands without data have a descriptor of 4 KiB", DescribesNothing);
 HOST_HOOKS(host_counts_blocks_from_one, "nvme.host.blocks", "NLB is not 0's based", CountsFromOne);
 HOST_HOOKS(host_writes_one_block_later, "nvme.host.blocks", "writes begin a block too late", BeginsOneLater);
-HOST_HOOKS(host_reads_beyond_the_end, "nvme.host.lba-range", "reads in groups of eight blocks, whatever the size",
-           ReadsAhead);
+HOST_HOOKS(host_reads_beyond_the_end, "nvme.host.lba-range", "reads in groups of eight blocks, whatever the size", ReadsAhead);
 HOST(host_compares_beyond_mdts, "nvme.host.mdts-compare", "Compare is not split to MDTS", "host.io.mdts.ignored");
-HOST(host_zeroes_beyond_wzsl, "nvme.host.command-limits", "Write Zeroes and Verify are not split",
-     "host.command.limits");
+HOST(host_zeroes_beyond_wzsl, "nvme.host.command-limits", "Write Zeroes and Verify are not split", "host.command.limits");
 HOST(host_copies_beyond_limits, "nvme.host.copy-limits", "Copy is not split", "host.copy.limits");
 
 #undef HOST

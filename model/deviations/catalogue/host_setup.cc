@@ -117,90 +117,69 @@ class DescribesAs final : public host::HostHooks {
 
 }  // namespace
 
-#define HOST(name, requirement, what, point) \
-  DEVIATION(name, requirement, Product::host, what, Departs{point})
+#define HOST(name, requirement, what, point) DEVIATION(name, requirement, Product::host, what, Departs{point})
 #define HOST_HOOKS(name, requirement, what, ...) DEVIATION(name, requirement, Product::host, what, hooks<__VA_ARGS__>())
 
 // ---- Connect ----
 
-HOST(host_connects_to_queue_one, "fabrics.host.connect.first-qid", "the first Connect asks for queue 1",
-     "host.connect.admin.qid");
-HOST(host_connect_other_format, "fabrics.host.connect.capsule", "Connect carries an unknown record format",
-     "host.connect.recfmt");
-HOST(host_connect_short_data, "fabrics.host.connect.capsule", "Connect carries 512 bytes of data",
-     "host.connect.data.short");
+HOST(host_connects_to_queue_one, "fabrics.host.connect.first-qid", "the first Connect asks for queue 1", "host.connect.admin.qid");
+HOST(host_connect_other_format, "fabrics.host.connect.capsule", "Connect carries an unknown record format", "host.connect.recfmt");
+HOST(host_connect_short_data, "fabrics.host.connect.capsule", "Connect carries 512 bytes of data", "host.connect.data.short");
 DEVIATION(host_connect_smaller_than_request, "fabrics.host.request.private-data", Product::host,
-          "Connect names another queue size than the connection request", Departs{"host.connect.sqsize.mismatch"},
-          "rdma");
-HOST(host_connects_without_identifier, "fabrics.host.connect.hostid", "the host identifier is 0",
-     "host.connect.hostid.zero");
+          "Connect names another queue size than the connection request", Departs{"host.connect.sqsize.mismatch"}, "rdma");
+HOST(host_connects_without_identifier, "fabrics.host.connect.hostid", "the host identifier is 0", "host.connect.hostid.zero");
 HOST(host_connects_twice, "fabrics.host.connect.once", "Connect is sent twice on one queue", "host.connect.twice");
 HOST(host_connects_without_kato, "fabrics.host.connect.kato", "asks for no keep alive", "host.connect.kato.zero");
-HOST(host_does_not_await_connect, "fabrics.host.connect.awaited", "reads a property before Connect is answered",
-     "host.connect.unawaited");
-HOST_HOOKS(host_connect_fills_entry, "fabrics.host.connect.reserved", "reserved bytes of the entry are not 0",
-           FillsReservedEntry);
-HOST_HOOKS(host_connect_fills_data, "fabrics.host.connect.reserved", "reserved bytes of the data are not 0",
-           FillsReservedData);
-HOST_HOOKS(host_connect_fills_attributes, "fabrics.host.connect.reserved", "reserved bits of CATTR are not 0",
-           FillsReservedAttributes);
+HOST(host_does_not_await_connect, "fabrics.host.connect.awaited", "reads a property before Connect is answered", "host.connect.unawaited");
+HOST_HOOKS(host_connect_fills_entry, "fabrics.host.connect.reserved", "reserved bytes of the entry are not 0", FillsReservedEntry);
+HOST_HOOKS(host_connect_fills_data, "fabrics.host.connect.reserved", "reserved bytes of the data are not 0", FillsReservedData);
+HOST_HOOKS(host_connect_fills_attributes, "fabrics.host.connect.reserved", "reserved bits of CATTR are not 0", FillsReservedAttributes);
 HOST_HOOKS(host_name_in_capitals, "fabrics.host.connect.names", "the host's name begins with NQN.", NamesInCapitals);
 HOST_HOOKS(host_name_too_long, "fabrics.host.connect.names", "the host's name has 255 bytes", NamesTooLong);
-HOST_HOOKS(host_io_connect_other_controller, "fabrics.host.connect.io-cntlid",
-           "an I/O queue connects to the next controller", NamesTheNextController);
+HOST_HOOKS(host_io_connect_other_controller, "fabrics.host.connect.io-cntlid", "an I/O queue connects to the next controller",
+           NamesTheNextController);
 HOST_HOOKS(host_io_connect_one_qid, "fabrics.host.connect.io-qid", "every I/O queue is queue 1", CallsEachQueueOne);
-HOST_HOOKS(host_admin_queue_huge, "fabrics.host.connect.admin-size", "an admin queue of 4,097 entries",
-           WantsAHugeAdminQueue);
+HOST_HOOKS(host_admin_queue_huge, "fabrics.host.connect.admin-size", "an admin queue of 4,097 entries", WantsAHugeAdminQueue);
 
 // ---- properties and initialization ----
 
 HOST(host_reads_half_of_cap, "fabrics.host.property.size", "CAP is read as four bytes", "host.property.cap.size");
-HOST_HOOKS(host_writes_cc_as_eight_bytes, "fabrics.host.property.size", "CC is written as eight bytes",
-           WritesEightBytes);
-HOST_HOOKS(host_reads_aqa, "fabrics.host.property.offset", "reads the attributes of admin queues in memory",
-           ReadsQueuesInMemory);
-HOST_HOOKS(host_property_get_with_value, "fabrics.host.property.reserved", "Property Get carries a value",
-           FillsPropertyGet);
-HOST_HOOKS(host_property_reserved_attributes, "fabrics.host.property.reserved", "reserved bits of ATTRIB are not 0",
-           FillsAttributes);
+HOST_HOOKS(host_writes_cc_as_eight_bytes, "fabrics.host.property.size", "CC is written as eight bytes", WritesEightBytes);
+HOST_HOOKS(host_reads_aqa, "fabrics.host.property.offset", "reads the attributes of admin queues in memory", ReadsQueuesInMemory);
+HOST_HOOKS(host_property_get_with_value, "fabrics.host.property.reserved", "Property Get carries a value", FillsPropertyGet);
+HOST_HOOKS(host_property_reserved_attributes, "fabrics.host.property.reserved", "reserved bits of ATTRIB are not 0", FillsAttributes);
 HOST(host_identifies_before_ready, "fabrics.host.init.admin-after-ready", "sends Identify before CSTS.RDY is 1",
      "host.identify.before_ready");
 HOST(host_cc_mps_above_cap, "fabrics.host.init.mps", "CC.MPS lies above CAP.MPSMAX", "host.enable.mps");
-HOST_HOOKS(host_cc_mps_always_0, "fabrics.host.init.mps", "pages have 4 KiB, whatever CAP.MPSMIN says",
-           Configures<0, 0xFu << 7>);
+HOST_HOOKS(host_cc_mps_always_0, "fabrics.host.init.mps", "pages have 4 KiB, whatever CAP.MPSMIN says", Configures<0, 0xFu << 7>);
 HOST(host_cc_css_unoffered, "fabrics.host.init.css", "CC.CSS selects what CAP.CSS does not offer", "host.enable.css");
 HOST_HOOKS(host_cc_css_always_all, "fabrics.host.init.css", "all command sets are selected, whatever CAP.CSS says",
            Configures<6u << 4, 7u << 4>);
 HOST_HOOKS(host_cc_ams_weighted, "fabrics.host.init.cc-rest", "weighted arbitration though CAP does not offer it",
            Configures<1u << 11, 7u << 11>);
-HOST_HOOKS(host_cc_reserved_bits, "fabrics.host.init.cc-rest", "reserved bits of CC are set",
-           Configures<0x80000000u, 0>);
-HOST(host_ignores_fatal_status, "fabrics.host.init.fatal", "CSTS.CFS is ignored while waiting for CSTS.RDY",
-     "host.ready.fatal.ignored");
-HOST(host_looks_at_reserved_bits, "fabrics.host.init.reserved-ignored",
-     "a controller is refused for reserved bits of CAP", "host.property.cap.reserved");
-HOST(host_enables_before_disabled, "fabrics.host.init.reset-order", "CC.EN is set again before CSTS.RDY is 0",
-     "host.reset.unawaited");
+HOST_HOOKS(host_cc_reserved_bits, "fabrics.host.init.cc-rest", "reserved bits of CC are set", Configures<0x80000000u, 0>);
+HOST(host_ignores_fatal_status, "fabrics.host.init.fatal", "CSTS.CFS is ignored while waiting for CSTS.RDY", "host.ready.fatal.ignored");
+HOST(host_looks_at_reserved_bits, "fabrics.host.init.reserved-ignored", "a controller is refused for reserved bits of CAP",
+     "host.property.cap.reserved");
+HOST(host_enables_before_disabled, "fabrics.host.init.reset-order", "CC.EN is set again before CSTS.RDY is 0", "host.reset.unawaited");
 
 // ---- queues ----
 
-HOST(host_overfills_without_flow_control, "fabrics.host.flow-control.off-bound",
-     "as many commands outstanding as the queue has entries", "host.queue.overfilled.no_flow_control");
-HOST(host_waits_for_reserved_sqhd, "fabrics.host.flow-control.sqhd-reserved",
-     "SQHD is used although SQ flow control is off", "host.queue.sqhd.always_used");
-HOST(host_counts_completions_alone, "fabrics.host.flow-control.sqhd-used",
-     "SQHD is ignored although SQ flow control is on", "host.queue.flow_control.assumed_off");
+HOST(host_overfills_without_flow_control, "fabrics.host.flow-control.off-bound", "as many commands outstanding as the queue has entries",
+     "host.queue.overfilled.no_flow_control");
+HOST(host_waits_for_reserved_sqhd, "fabrics.host.flow-control.sqhd-reserved", "SQHD is used although SQ flow control is off",
+     "host.queue.sqhd.always_used");
+HOST(host_counts_completions_alone, "fabrics.host.flow-control.sqhd-used", "SQHD is ignored although SQ flow control is on",
+     "host.queue.flow_control.assumed_off");
 
 // ---- data ----
 
 HOST_HOOKS(host_in_capsule_offset_wrong, "fabrics.host.rdma.in-capsule", "the data begins behind where it is said to",
            MisplacesData<16, 0>);
-HOST_HOOKS(host_in_capsule_length_wrong, "fabrics.host.rdma.in-capsule", "there is less data than is said",
-           MisplacesData<0, 64>);
-HOST(host_in_capsule_unclaimed, "fabrics.host.rdma.in-capsule-claimed",
-     "in-capsule data that the controller cannot take", "rdma.host.capsule.unclaimed");
-HOST_HOOKS(host_keyed_subtype_unknown, "fabrics.host.rdma.descriptor", "a keyed descriptor of an unknown subtype",
-           DescribesAs<0x41>);
+HOST_HOOKS(host_in_capsule_length_wrong, "fabrics.host.rdma.in-capsule", "there is less data than is said", MisplacesData<0, 64>);
+HOST(host_in_capsule_unclaimed, "fabrics.host.rdma.in-capsule-claimed", "in-capsule data that the controller cannot take",
+     "rdma.host.capsule.unclaimed");
+HOST_HOOKS(host_keyed_subtype_unknown, "fabrics.host.rdma.descriptor", "a keyed descriptor of an unknown subtype", DescribesAs<0x41>);
 HOST_HOOKS(host_data_block_in_memory, "fabrics.host.rdma.descriptor", "an address without a key", DescribesAs<0x00>);
 
 #undef HOST

@@ -58,8 +58,7 @@ class ConnectsBeyondHsqsize final : public host::HostHooks {
 
 }  // namespace
 
-DEVIATION(host_says_prp_without_data, "fabrics.wire.psdt", Product::host, "commands without data say PRP in PSDT",
-          hooks<SaysPrp<false>>());
+DEVIATION(host_says_prp_without_data, "fabrics.wire.psdt", Product::host, "commands without data say PRP in PSDT", hooks<SaysPrp<false>>());
 DEVIATION(host_says_prp_in_fabrics_commands, "fabrics.wire.fabrics-psdt", Product::host, "Fabrics commands have PSDT 00b",
           hooks<SaysPrp<true>>());
 DEVIATION(host_leaves_descriptors_out, "fabrics.wire.no-data-descriptor", Product::host,

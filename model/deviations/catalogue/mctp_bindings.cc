@@ -39,9 +39,7 @@ void does_not_count_the_source(Bytes& frame) {
   refresh_pec(frame);
 }
 void wrong_pec(Bytes& frame) { frame.back() ^= 0x01; }
-void pec_without_the_address(Bytes& frame) {
-  frame.back() = mctp::pec(ByteView(frame).subspan(1, frame.size() - 2));
-}
+void pec_without_the_address(Bytes& frame) { frame.back() = mctp::pec(ByteView(frame).subspan(1, frame.size() - 2)); }
 void pec_of_short_writes_alone(Bytes& frame) {
   if (frame.size() > 40) frame.back() = 0;
 }
@@ -146,14 +144,18 @@ void mends_the_fcs(Bytes& frame) { refresh_fcs(frame); }
 void takes_an_fcs_from_0(Bytes& frame) {
   const Bytes as_came = frame;
   from_0(frame);
-  if (frame == as_came) refresh_fcs(frame);
-  else frame = as_came;
+  if (frame == as_came)
+    refresh_fcs(frame);
+  else
+    frame = as_came;
 }
 void takes_an_inverted_fcs(Bytes& frame) {
   const Bytes as_came = frame;
   inverted(frame);
-  if (frame == as_came) refresh_fcs(frame);
-  else frame = as_came;
+  if (frame == as_came)
+    refresh_fcs(frame);
+  else
+    frame = as_came;
 }
 void takes_any_revision(Bytes& frame) {
   if (!fcs_holds(frame)) return;
@@ -277,40 +279,40 @@ DEVIATION(writes_command_code_0eh, "mctp.smbus.command", Product::endpoint, "wri
           hooks<FramesOut<puts<1, 0x0E>>>());
 DEVIATION(counts_the_pec_of_block_writes, "mctp.smbus.count", Product::endpoint, "counts the PEC as well",
           hooks<FramesOut<counts_the_pec>>());
-DEVIATION(counts_block_writes_without_the_source, "mctp.smbus.count", Product::endpoint,
-          "does not count the source address", hooks<FramesOut<does_not_count_the_source>>());
-DEVIATION(clears_bit_0_of_its_address, "mctp.smbus.source", Product::endpoint,
-          "names its address with bit 0 clear, as IPMB does", hooks<FramesOut<flips<3, 0x01>>>());
+DEVIATION(counts_block_writes_without_the_source, "mctp.smbus.count", Product::endpoint, "does not count the source address",
+          hooks<FramesOut<does_not_count_the_source>>());
+DEVIATION(clears_bit_0_of_its_address, "mctp.smbus.source", Product::endpoint, "names its address with bit 0 clear, as IPMB does",
+          hooks<FramesOut<flips<3, 0x01>>>());
 DEVIATION(names_another_address, "mctp.smbus.source", Product::endpoint, "names another address than its own",
           hooks<FramesOut<flips<3, 0x02>>>());
 DEVIATION(writes_a_wrong_pec, "mctp.smbus.pec", Product::endpoint, "writes a wrong PEC", hooks<FramesOut<wrong_pec>>());
-DEVIATION(writes_a_pec_without_the_address, "mctp.smbus.pec", Product::endpoint,
-          "leaves the address out of the PEC", hooks<FramesOut<pec_without_the_address>>());
-DEVIATION(writes_no_pec_behind_long_packets, "mctp.smbus.pec", Product::endpoint,
-          "writes 0 for the PEC of long packets", hooks<FramesOut<pec_of_short_writes_alone>>());
+DEVIATION(writes_a_pec_without_the_address, "mctp.smbus.pec", Product::endpoint, "leaves the address out of the PEC",
+          hooks<FramesOut<pec_without_the_address>>());
+DEVIATION(writes_no_pec_behind_long_packets, "mctp.smbus.pec", Product::endpoint, "writes 0 for the PEC of long packets",
+          hooks<FramesOut<pec_of_short_writes_alone>>());
 DEVIATION(writes_no_pec, "mctp.smbus.pec", Product::endpoint, "writes no PEC", hooks<FramesOut<no_pec>>());
 DEVIATION(does_not_check_the_pec, "mctp.smbus.pec-checked", Product::endpoint, "takes packets with a wrong PEC",
           hooks<FramesIn<mends_the_pec>>());
-DEVIATION(does_not_check_bit_0_of_the_pec, "mctp.smbus.pec-checked", Product::endpoint,
-          "takes packets whose PEC is wrong in bit 0", hooks<FramesIn<does_not_see_bit_0_of_the_pec>>());
+DEVIATION(does_not_check_bit_0_of_the_pec, "mctp.smbus.pec-checked", Product::endpoint, "takes packets whose PEC is wrong in bit 0",
+          hooks<FramesIn<does_not_see_bit_0_of_the_pec>>());
 DEVIATION(takes_any_command_code, "mctp.smbus.other-command", Product::endpoint, "takes blocks of any command code",
           hooks<FramesIn<takes_any_command>>());
 DEVIATION(takes_command_code_1fh, "mctp.smbus.other-command", Product::endpoint, "takes blocks of command code 1Fh",
           hooks<FramesIn<takes_command_1f>>());
-DEVIATION(does_not_check_the_byte_count, "mctp.smbus.count-checked", Product::endpoint,
-          "takes packets with a wrong byte count", hooks<FramesIn<takes_any_count>>());
+DEVIATION(does_not_check_the_byte_count, "mctp.smbus.count-checked", Product::endpoint, "takes packets with a wrong byte count",
+          hooks<FramesIn<takes_any_count>>());
 DEVIATION(takes_byte_counts_that_are_too_small, "mctp.smbus.count-checked", Product::endpoint,
           "takes packets with a byte count that is too small", hooks<FramesIn<takes_smaller_counts>>());
-DEVIATION(answers_whoever_came_first, "mctp.smbus.reply-address", Product::endpoint,
-          "answers everybody at the address of the first", hooks<AnswersTheFirst, true>());
-DEVIATION(never_learns_another_address, "mctp.smbus.reply-address", Product::endpoint,
-          "answers an EID where it was first seen", hooks<AnswersTheFirst, false>());
-DEVIATION(tries_packets_once, "mctp.smbus.retry", Product::endpoint,
-          "gives up a packet that is not acknowledged at once", Departs{mctp::departure::kSmbusRetry});
+DEVIATION(answers_whoever_came_first, "mctp.smbus.reply-address", Product::endpoint, "answers everybody at the address of the first",
+          hooks<AnswersTheFirst, true>());
+DEVIATION(never_learns_another_address, "mctp.smbus.reply-address", Product::endpoint, "answers an EID where it was first seen",
+          hooks<AnswersTheFirst, false>());
+DEVIATION(tries_packets_once, "mctp.smbus.retry", Product::endpoint, "gives up a packet that is not acknowledged at once",
+          Departs{mctp::departure::kSmbusRetry});
 DEVIATION(stops_behind_a_packet_that_nobody_takes, "mctp.smbus.given-up", Product::endpoint,
           "never sends again behind a packet that is not acknowledged (F29)", Departs{mctp::departure::kSmbusWedged});
-DEVIATION(declares_another_smbus_address, "mctp.smbus.address", Product::endpoint,
-          "declares another SMBus address than it has", AlterDrive{at_another_address});
+DEVIATION(declares_another_smbus_address, "mctp.smbus.address", Product::endpoint, "declares another SMBus address than it has",
+          AlterDrive{at_another_address});
 DEVIATION(has_discovery_on_smbus, "mctp.smbus.discovery", Product::endpoint, "has endpoint discovery on SMBus",
           Departs{mctp::departure::kControlDiscoveryAnywhere});
 
@@ -336,25 +338,23 @@ DEVIATION(begins_its_check_with_0, "mctp.serial.fcs", Product::endpoint, "comput
           hooks<FramesOut<of_serial<from_0>>>());
 DEVIATION(checks_over_escapes, "mctp.serial.fcs", Product::endpoint, "computes its check over escapes",
           hooks<FramesOut<of_serial<over_escapes>>>());
-DEVIATION(does_not_look_at_the_check, "mctp.serial.fcs-checked", Product::endpoint,
-          "takes frames with a wrong check", hooks<FramesIn<of_serial<mends_the_fcs>>>());
-DEVIATION(takes_checks_from_0_too, "mctp.serial.fcs-checked", Product::endpoint,
-          "takes checks that were computed from 0 as well (F30)", hooks<FramesIn<of_serial<takes_an_fcs_from_0>>>());
-DEVIATION(takes_inverted_checks_too, "mctp.serial.fcs-checked", Product::endpoint,
-          "takes inverted checks as well", hooks<FramesIn<of_serial<takes_an_inverted_fcs>>>());
+DEVIATION(does_not_look_at_the_check, "mctp.serial.fcs-checked", Product::endpoint, "takes frames with a wrong check",
+          hooks<FramesIn<of_serial<mends_the_fcs>>>());
+DEVIATION(takes_checks_from_0_too, "mctp.serial.fcs-checked", Product::endpoint, "takes checks that were computed from 0 as well (F30)",
+          hooks<FramesIn<of_serial<takes_an_fcs_from_0>>>());
+DEVIATION(takes_inverted_checks_too, "mctp.serial.fcs-checked", Product::endpoint, "takes inverted checks as well",
+          hooks<FramesIn<of_serial<takes_an_inverted_fcs>>>());
 DEVIATION(takes_frames_of_any_revision, "mctp.serial.revision", Product::endpoint, "takes frames of any revision",
           hooks<FramesIn<of_serial<takes_any_revision>>>());
 DEVIATION(takes_frames_of_revision_0, "mctp.serial.revision", Product::endpoint, "takes frames of revision 0",
           hooks<FramesIn<of_serial<takes_revision_0>>>());
 DEVIATION(takes_frames_of_any_count, "mctp.serial.count", Product::endpoint, "takes frames with a wrong byte count",
           hooks<FramesIn<of_serial<takes_any_serial_count>>>());
-DEVIATION(deaf_behind_noise, "mctp.serial.resync", Product::endpoint, "hears nothing more behind noise",
-          hooks<DeafBehindNoise>());
-DEVIATION(believes_a_count_that_was_cut_short, "mctp.serial.resync", Product::endpoint,
-          "waits for the rest of a frame that was cut short", hooks<BelievesTheCount>());
+DEVIATION(deaf_behind_noise, "mctp.serial.resync", Product::endpoint, "hears nothing more behind noise", hooks<DeafBehindNoise>());
+DEVIATION(believes_a_count_that_was_cut_short, "mctp.serial.resync", Product::endpoint, "waits for the rest of a frame that was cut short",
+          hooks<BelievesTheCount>());
 
-DEVIATION(sends_messages_to_everybody, "mctp.vdm.type", Product::endpoint, "broadcasts its answers",
-          hooks<FramesOut<byte_is<0, 0x73>>>());
+DEVIATION(sends_messages_to_everybody, "mctp.vdm.type", Product::endpoint, "broadcasts its answers", hooks<FramesOut<byte_is<0, 0x73>>>());
 DEVIATION(sends_messages_in_another_class, "mctp.vdm.type", Product::endpoint, "sends in traffic class 7",
           hooks<FramesOut<byte_is<1, 0x70>>>());
 DEVIATION(sends_poisoned_messages, "mctp.vdm.type", Product::endpoint, "sets EP in its messages",
@@ -363,53 +363,46 @@ DEVIATION(sends_messages_of_type_0, "mctp.vdm.codes", Product::endpoint, "sends 
           hooks<FramesOut<byte_is<7, 0x7E>>>());
 DEVIATION(sends_its_vendor_low_byte_first, "mctp.vdm.codes", Product::endpoint, "sends the vendor ID low byte first",
           hooks<FramesOut<vendor_swapped>>());
-DEVIATION(sends_another_vdm_code, "mctp.vdm.codes", Product::endpoint, "sends VDM code 1",
-          hooks<FramesOut<bits_are_set<6, 0x01>>>());
-DEVIATION(sets_the_bits_above_the_padding, "mctp.vdm.codes", Product::endpoint,
-          "sets a reserved bit above the pad length", hooks<FramesOut<bits_are_set<6, 0x80>>>());
-DEVIATION(says_its_length_in_bytes, "mctp.vdm.length", Product::endpoint, "says its length in bytes",
-          hooks<FramesOut<length_in_bytes>>());
+DEVIATION(sends_another_vdm_code, "mctp.vdm.codes", Product::endpoint, "sends VDM code 1", hooks<FramesOut<bits_are_set<6, 0x01>>>());
+DEVIATION(sets_the_bits_above_the_padding, "mctp.vdm.codes", Product::endpoint, "sets a reserved bit above the pad length",
+          hooks<FramesOut<bits_are_set<6, 0x80>>>());
+DEVIATION(says_its_length_in_bytes, "mctp.vdm.length", Product::endpoint, "says its length in bytes", hooks<FramesOut<length_in_bytes>>());
 DEVIATION(says_its_length_with_the_header, "mctp.vdm.length", Product::endpoint, "counts its header as well",
           hooks<FramesOut<length_with_the_header>>());
-DEVIATION(names_no_requester, "mctp.vdm.ids", Product::endpoint, "sends from requester ID 0",
-          hooks<FramesOut<no_requester>>());
-DEVIATION(sends_to_nobody, "mctp.vdm.ids", Product::endpoint, "sends to a target that has not asked",
-          hooks<FramesOut<target_0>>());
+DEVIATION(names_no_requester, "mctp.vdm.ids", Product::endpoint, "sends from requester ID 0", hooks<FramesOut<no_requester>>());
+DEVIATION(sends_to_nobody, "mctp.vdm.ids", Product::endpoint, "sends to a target that has not asked", hooks<FramesOut<target_0>>());
 DEVIATION(pads_its_messages_with_ones, "mctp.vdm.padding", Product::endpoint, "pads its messages with ones",
           hooks<FramesOut<pads_with_ones>>());
-DEVIATION(says_that_it_does_not_pad, "mctp.vdm.padding", Product::endpoint, "says a pad length of 0",
-          hooks<FramesOut<says_no_padding>>());
+DEVIATION(says_that_it_does_not_pad, "mctp.vdm.padding", Product::endpoint, "says a pad length of 0", hooks<FramesOut<says_no_padding>>());
 DEVIATION(says_a_pad_length_too_small, "mctp.vdm.padding", Product::endpoint, "says a pad length that is one too small",
           hooks<FramesOut<says_one_byte_less>>());
 DEVIATION(takes_padding_for_a_part, "mctp.vdm.padding-received", Product::endpoint, "takes padding for data",
           hooks<FramesIn<takes_padding_for_data>>());
 DEVIATION(takes_messages_of_any_vendor, "mctp.vdm.vendor-checked", Product::endpoint, "takes messages of any vendor",
           hooks<FramesIn<takes_any_vendor>>());
-DEVIATION(looks_at_half_of_the_vendor, "mctp.vdm.vendor-checked", Product::endpoint,
-          "looks at one byte of the vendor ID", hooks<FramesIn<looks_at_one_byte_of_the_vendor>>());
+DEVIATION(looks_at_half_of_the_vendor, "mctp.vdm.vendor-checked", Product::endpoint, "looks at one byte of the vendor ID",
+          hooks<FramesIn<looks_at_one_byte_of_the_vendor>>());
 DEVIATION(takes_any_vdm_code, "mctp.vdm.codes-checked", Product::endpoint, "takes messages of any VDM code",
           hooks<FramesIn<takes_any_code>>());
-DEVIATION(takes_messages_of_type_0, "mctp.vdm.codes-checked", Product::endpoint,
-          "takes vendor defined messages of type 0", hooks<FramesIn<takes_type_0>>());
+DEVIATION(takes_messages_of_type_0, "mctp.vdm.codes-checked", Product::endpoint, "takes vendor defined messages of type 0",
+          hooks<FramesIn<takes_type_0>>());
 DEVIATION(deaf_to_broadcasts, "mctp.vdm.broadcast", Product::endpoint, "does not take what is meant for all",
           hooks<PacketsIn<deaf_to_all>>());
-DEVIATION(answers_broadcasts_by_id, "mctp.vdm.broadcast", Product::endpoint, "answers broadcasts by ID",
-          hooks<AnswersAllById>());
-DEVIATION(never_answers_discovery, "mctp.vdm.discovery.undiscovered", Product::endpoint,
-          "never answers Endpoint Discovery", hooks<ControlAnswers<silent_to_discovery>>());
-DEVIATION(does_not_know_discovery, "mctp.vdm.discovery.undiscovered", Product::endpoint,
-          "does not know Endpoint Discovery", hooks<ControlAnswers<refuses_discovery>>());
-DEVIATION(answers_discovery_once, "mctp.vdm.discovery.undiscovered", Product::endpoint,
-          "takes itself for discovered when it has answered", hooks<AnswersDiscoveryOnce>());
+DEVIATION(answers_broadcasts_by_id, "mctp.vdm.broadcast", Product::endpoint, "answers broadcasts by ID", hooks<AnswersAllById>());
+DEVIATION(never_answers_discovery, "mctp.vdm.discovery.undiscovered", Product::endpoint, "never answers Endpoint Discovery",
+          hooks<ControlAnswers<silent_to_discovery>>());
+DEVIATION(does_not_know_discovery, "mctp.vdm.discovery.undiscovered", Product::endpoint, "does not know Endpoint Discovery",
+          hooks<ControlAnswers<refuses_discovery>>());
+DEVIATION(answers_discovery_once, "mctp.vdm.discovery.undiscovered", Product::endpoint, "takes itself for discovered when it has answered",
+          hooks<AnswersDiscoveryOnce>());
 DEVIATION(answers_discovery_with_an_eid, "mctp.vdm.discovery.discovered", Product::endpoint,
           "answers Endpoint Discovery with its EID assigned", Departs{mctp::departure::kControlDiscovered});
-DEVIATION(loses_its_eid_to_prepare, "mctp.vdm.discovery.prepare", Product::endpoint,
-          "has no EID behind Prepare for Endpoint Discovery", hooks<PrepareTakesTheEid>());
+DEVIATION(loses_its_eid_to_prepare, "mctp.vdm.discovery.prepare", Product::endpoint, "has no EID behind Prepare for Endpoint Discovery",
+          hooks<PrepareTakesTheEid>());
 DEVIATION(answers_prepare_with_data, "mctp.vdm.discovery.prepare", Product::endpoint,
-          "has a byte behind the completion code of Prepare for Endpoint Discovery",
-          hooks<ControlAnswers<prepare_says_more>>());
-DEVIATION(refuses_the_discovered_flag, "mctp.vdm.discovery.set-discovered", Product::endpoint,
-          "refuses to set the Discovered flag", hooks<ControlAnswers<refuses_set_discovered>>());
+          "has a byte behind the completion code of Prepare for Endpoint Discovery", hooks<ControlAnswers<prepare_says_more>>());
+DEVIATION(refuses_the_discovered_flag, "mctp.vdm.discovery.set-discovered", Product::endpoint, "refuses to set the Discovered flag",
+          hooks<ControlAnswers<refuses_set_discovered>>());
 DEVIATION(forgets_the_discovered_flag, "mctp.vdm.discovery.set-discovered", Product::endpoint,
           "says success to the Discovered flag and answers discovery", Departs{mctp::departure::kControlDiscovered});
 

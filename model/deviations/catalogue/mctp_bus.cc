@@ -216,8 +216,7 @@ OWNER(owner_gives_one_eid_to_all, "mctp.bus.eid.static-twins", "all devices are 
       hooks<AlteringPackets<&same_eid>>());
 OWNER(owner_reuses_eids_at_once, "mctp.bus.eid.reclaim", "the EID of a device that has gone is given away at once (F26)",
       Departs{departure::kOwnerReclaim});
-OWNER(owner_stops_at_silence, "mctp.bus.silent-device", "the enumeration ends at a device that is silent",
-      Departs{departure::kOwnerStops});
+OWNER(owner_stops_at_silence, "mctp.bus.silent-device", "the enumeration ends at a device that is silent", Departs{departure::kOwnerStops});
 OWNER(owner_believes_any_count, "mctp.bus.types.exact", "a list of types of another length is believed",
       Departs{departure::kOwnerTypesUncounted});
 OWNER(owner_needs_uuids, "mctp.bus.uuid.optional", "devices without a UUID are dropped (F19)", Departs{departure::kOwnerUuidNeeded});
@@ -227,8 +226,7 @@ OWNER(owner_follows_selectors_for_ever, "mctp.bus.vendors.bounded", "selectors t
 OWNER(owner_does_not_prepare, "mctp.vdm.bus.discovery", "Prepare for Endpoint Discovery is not sent",
       hooks<AlteringPackets<&without_prepare>>());
 
-#define REQUESTER(name, requirement, what, ...) \
-  DEVIATION(name, requirement, Product::management_requester, what, __VA_ARGS__)
+#define REQUESTER(name, requirement, what, ...) DEVIATION(name, requirement, Product::management_requester, what, __VA_ARGS__)
 
 REQUESTER(requester_sends_another_version, "mctp.requester.packets", "packets have header version 2",
           hooks<AlteringPackets<&other_version>>());
@@ -237,8 +235,7 @@ REQUESTER(requester_sets_reserved_bits, "mctp.requester.packets", "reserved bits
 REQUESTER(requester_does_not_count, "mctp.requester.packets", "all packets have sequence number 0",
           hooks<AlteringPackets<&stuck_sequence>>());
 REQUESTER(requester_ends_every_packet, "mctp.requester.packets", "every packet has EOM set", hooks<AlteringPackets<&end_everywhere>>());
-REQUESTER(requester_sends_as_another, "mctp.requester.packets", "packets name another source EID",
-          hooks<AlteringPackets<&other_source>>());
+REQUESTER(requester_sends_as_another, "mctp.requester.packets", "packets name another source EID", hooks<AlteringPackets<&other_source>>());
 REQUESTER(requester_cuts_short_parts, "mctp.requester.unit", "packets that are not the last have 60 bytes", hooks<ShortParts>());
 REQUESTER(requester_wants_to_start_at_zero, "mctp.requester.any-start", "answers that do not begin with sequence number 0 are lost",
           hooks<AlteringArrivals<&only_start_zero>>());
@@ -247,8 +244,8 @@ REQUESTER(requester_does_not_look_at_sequence, "mctp.requester.spoiled", "sequen
           Departs{departure::kSequence});
 REQUESTER(requester_overlooks_the_owner, "mctp.requester.one-message", "the tag owner bit is looked at in first packets alone",
           hooks<JoinsWhatFollows<false>>());
-REQUESTER(requester_joins_what_follows, "mctp.requester.one-message",
-          "whatever follows a first packet is taken for a part of its message", hooks<JoinsWhatFollows<true>>());
+REQUESTER(requester_joins_what_follows, "mctp.requester.one-message", "whatever follows a first packet is taken for a part of its message",
+          hooks<JoinsWhatFollows<true>>());
 REQUESTER(requester_takes_any_destination, "mctp.requester.strays", "packets for other EIDs are taken",
           hooks<AlteringArrivals<&any_destination>>());
 REQUESTER(requester_takes_any_version, "mctp.requester.strays", "packets of other header versions are taken",
@@ -305,14 +302,12 @@ OWNER(bridge_updates_any_bus, "mctp.bridge.update.own-bus", "an update replaces 
 OWNER(owner_gives_no_pools, "mctp.bus.bridge.pool", "bridges are given no EIDs", Departs{departure::kOwnerNoPools});
 OWNER(owner_routes_rejected_pools, "mctp.bus.bridge.rejected", "EIDs that a bridge has rejected are routed to it",
       Departs{departure::kOwnerPoolBlind});
-OWNER(owner_tells_bridges_nothing, "mctp.bus.bridge.update", "Routing Information Update is not sent",
-      Departs{departure::kOwnerNoUpdates});
+OWNER(owner_tells_bridges_nothing, "mctp.bus.bridge.update", "Routing Information Update is not sent", Departs{departure::kOwnerNoUpdates});
 OWNER(owner_does_not_look_behind_bridges, "mctp.bus.bridge.learn", "who is behind a bridge is not asked",
       Departs{departure::kOwnerLearnsNothing});
 OWNER(owner_needs_the_new_source, "mctp.bus.eid.old-source", "responses to Set Endpoint ID from EID 0 are dropped",
       hooks<AlteringArrivals<&from_an_eid_only>>());
-OWNER(owner_takes_any_address, "mctp.bus.response.address", "responses from any address are taken",
-      Departs{departure::kRequestAnyAddress});
+OWNER(owner_takes_any_address, "mctp.bus.response.address", "responses from any address are taken", Departs{departure::kRequestAnyAddress});
 OWNER(owner_ignores_wishes, "mctp.bus.eid.wanted", "a device is given another EID than the one that was wanted",
       Departs{departure::kOwnerIgnoresWish});
 OWNER(owner_assigns_always, "mctp.bus.eid.left", "devices that were to be left as they are are given EIDs",

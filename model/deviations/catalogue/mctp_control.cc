@@ -14,9 +14,7 @@ using shape::succeeded;
 // ---- headers of answers ----
 
 void instance_0(ByteView, Bytes& answer) { answer[1] &= 0xE0; }
-void next_instance(ByteView, Bytes& answer) {
-  answer[1] = static_cast<std::uint8_t>((answer[1] & 0xE0) | ((answer[1] + 1) & 0x1F));
-}
+void next_instance(ByteView, Bytes& answer) { answer[1] = static_cast<std::uint8_t>((answer[1] & 0xE0) | ((answer[1] + 1) & 0x1F)); }
 void four_bits_of_the_instance(ByteView, Bytes& answer) { answer[1] &= 0xEF; }
 void refusals_of_instance_0(ByteView, Bytes& answer) {
   if (!succeeded(answer)) answer[1] &= 0xE0;
@@ -171,86 +169,85 @@ void after_350_ms(mi::DriveOptions& options) { options.node.policy.answer_after 
 
 }  // namespace
 
-DEVIATION(answers_with_instance_0, "mctp.control.instance", Product::endpoint,
-          "answers control requests with instance ID 0", hooks<ControlAnswers<instance_0>>());
+DEVIATION(answers_with_instance_0, "mctp.control.instance", Product::endpoint, "answers control requests with instance ID 0",
+          hooks<ControlAnswers<instance_0>>());
 DEVIATION(answers_with_the_next_instance, "mctp.control.instance", Product::endpoint,
           "answers control requests with the next instance ID (F24)", hooks<ControlAnswers<next_instance>>());
-DEVIATION(answers_with_four_bits_of_the_instance, "mctp.control.instance", Product::endpoint,
-          "leaves out the highest bit of instance IDs", hooks<ControlAnswers<four_bits_of_the_instance>>());
+DEVIATION(answers_with_four_bits_of_the_instance, "mctp.control.instance", Product::endpoint, "leaves out the highest bit of instance IDs",
+          hooks<ControlAnswers<four_bits_of_the_instance>>());
 DEVIATION(answers_with_the_instance_before, "mctp.control.instance", Product::endpoint,
           "answers with the instance ID of an earlier request (F23)", hooks<AnswersTheOneBefore>());
-DEVIATION(refuses_with_instance_0, "mctp.control.instance", Product::endpoint,
-          "refuses control requests with instance ID 0", hooks<ControlAnswers<refusals_of_instance_0>>());
+DEVIATION(refuses_with_instance_0, "mctp.control.instance", Product::endpoint, "refuses control requests with instance ID 0",
+          hooks<ControlAnswers<refusals_of_instance_0>>());
 DEVIATION(answers_with_another_command, "mctp.control.command", Product::endpoint,
           "answers control requests with the next command code (F24)", hooks<ControlAnswers<next_command>>());
-DEVIATION(refuses_with_command_0, "mctp.control.command", Product::endpoint,
-          "refuses control requests with command code 0", hooks<ControlAnswers<refusals_of_command_0>>());
+DEVIATION(refuses_with_command_0, "mctp.control.command", Product::endpoint, "refuses control requests with command code 0",
+          hooks<ControlAnswers<refusals_of_command_0>>());
 DEVIATION(answers_say_request, "mctp.control.response-bits", Product::endpoint, "sets Rq in control answers",
           hooks<ControlAnswers<says_request>>());
 DEVIATION(answers_say_datagram, "mctp.control.response-bits", Product::endpoint, "sets D in control answers",
           hooks<ControlAnswers<says_datagram>>());
-DEVIATION(answers_set_the_reserved_bit, "mctp.control.response-bits", Product::endpoint,
-          "sets the reserved bit of control answers", hooks<ControlAnswers<sets_the_reserved_bit>>());
-DEVIATION(answers_say_that_they_have_a_check, "mctp.control.response-bits", Product::endpoint,
-          "sets IC in control answers", hooks<ControlAnswers<sets_ic>>());
+DEVIATION(answers_set_the_reserved_bit, "mctp.control.response-bits", Product::endpoint, "sets the reserved bit of control answers",
+          hooks<ControlAnswers<sets_the_reserved_bit>>());
+DEVIATION(answers_say_that_they_have_a_check, "mctp.control.response-bits", Product::endpoint, "sets IC in control answers",
+          hooks<ControlAnswers<sets_ic>>());
 DEVIATION(does_not_look_at_rq, "mctp.control.class", Product::endpoint, "does not look at the Rq and D bits",
           Departs{mctp::departure::kControlClass});
-DEVIATION(answers_responses_as_requests, "mctp.control.class", Product::endpoint,
-          "takes control responses for requests", hooks<PacketsIn<answers_count_as_requests>>());
+DEVIATION(answers_responses_as_requests, "mctp.control.class", Product::endpoint, "takes control responses for requests",
+          hooks<PacketsIn<answers_count_as_requests>>());
 DEVIATION(answers_control_without_tag_owner, "mctp.control.class", Product::endpoint,
           "does not look at the tag owner bit of control messages", hooks<PacketsIn<every_message_owns_its_tag>>());
 DEVIATION(answers_datagrams, "mctp.control.datagram", Product::endpoint, "answers datagrams",
           Departs{mctp::departure::kControlDatagramAnswered});
-DEVIATION(refuses_unknown_datagrams, "mctp.control.datagram", Product::endpoint,
-          "refuses datagrams that it does not know", hooks<PacketsIn<answers_unknown_datagrams>>());
-DEVIATION(takes_control_messages_with_ic, "mctp.control.integrity-bit", Product::endpoint,
-          "takes control messages with IC set", Departs{mctp::departure::kControlIc});
-DEVIATION(silent_about_unknown_commands, "mctp.control.unknown", Product::endpoint,
-          "is silent about commands that it does not know", Departs{mctp::departure::kControlUnknownSilent});
-DEVIATION(unknown_commands_are_an_error, "mctp.control.unknown", Product::endpoint,
-          "refuses unknown commands with the generic error", hooks<ControlAnswers<unknown_is_an_error>>());
+DEVIATION(refuses_unknown_datagrams, "mctp.control.datagram", Product::endpoint, "refuses datagrams that it does not know",
+          hooks<PacketsIn<answers_unknown_datagrams>>());
+DEVIATION(takes_control_messages_with_ic, "mctp.control.integrity-bit", Product::endpoint, "takes control messages with IC set",
+          Departs{mctp::departure::kControlIc});
+DEVIATION(silent_about_unknown_commands, "mctp.control.unknown", Product::endpoint, "is silent about commands that it does not know",
+          Departs{mctp::departure::kControlUnknownSilent});
+DEVIATION(unknown_commands_are_an_error, "mctp.control.unknown", Product::endpoint, "refuses unknown commands with the generic error",
+          hooks<ControlAnswers<unknown_is_an_error>>());
 DEVIATION(unknown_commands_succeed, "mctp.control.unknown", Product::endpoint, "says success to unknown commands",
           hooks<ControlAnswers<unknown_succeeds>>());
-DEVIATION(one_unknown_command_succeeds, "mctp.control.unknown", Product::endpoint,
-          "says success to the unknown command 94h", hooks<ControlAnswers<one_command_more>>());
+DEVIATION(one_unknown_command_succeeds, "mctp.control.unknown", Product::endpoint, "says success to the unknown command 94h",
+          hooks<ControlAnswers<one_command_more>>());
 DEVIATION(silent_about_command_0, "mctp.control.unknown", Product::endpoint, "is silent about command 00h",
           hooks<ControlAnswers<silent_about_zero>>());
 DEVIATION(silent_about_commands_of_the_transport, "mctp.control.unknown", Product::endpoint,
-          "is silent about commands of transports that it does not have",
-          hooks<ControlAnswers<silent_about_the_transports>>());
+          "is silent about commands of transports that it does not have", hooks<ControlAnswers<silent_about_the_transports>>());
 DEVIATION(takes_control_requests_that_are_too_long, "mctp.control.length", Product::endpoint,
           "does not check whether requests are too long", Departs{mctp::departure::kControlLength});
-DEVIATION(reads_missing_bytes_as_zero, "mctp.control.length", Product::endpoint,
-          "reads what is missing of a control request as zero", hooks<PacketsIn<missing_bytes_are_zero>>());
-DEVIATION(wrong_length_is_invalid_data, "mctp.control.length", Product::endpoint,
-          "refuses requests of a wrong length for their data", hooks<ControlAnswers<wrong_length_is_wrong_data>>());
+DEVIATION(reads_missing_bytes_as_zero, "mctp.control.length", Product::endpoint, "reads what is missing of a control request as zero",
+          hooks<PacketsIn<missing_bytes_are_zero>>());
+DEVIATION(wrong_length_is_invalid_data, "mctp.control.length", Product::endpoint, "refuses requests of a wrong length for their data",
+          hooks<ControlAnswers<wrong_length_is_wrong_data>>());
 DEVIATION(wrong_length_is_the_generic_error, "mctp.control.length", Product::endpoint,
           "refuses requests of a wrong length with the generic error", hooks<ControlAnswers<wrong_length_is_an_error>>());
-DEVIATION(pads_every_refusal, "mctp.control.error-size", Product::endpoint,
-          "sends refusals as long as answers (F22)", hooks<ControlAnswers<pads_refusals>>());
-DEVIATION(pads_some_refusals, "mctp.control.error-size", Product::endpoint,
-          "sends a byte behind some completion codes", hooks<ControlAnswers<pads_refusals_to_a_dword_more>>());
-DEVIATION(sends_control_answers_above_64_bytes, "mctp.control.packet", Product::endpoint,
-          "sends a control answer of 70 bytes", hooks<ControlAnswers<pads_the_types_to_70_bytes>>());
-DEVIATION(cuts_control_answers_in_two, "mctp.control.packet", Product::endpoint,
-          "sends control answers in several packets", hooks<CutsControlAnswers>());
-DEVIATION(takes_retries_for_copies, "mctp.control.retry", Product::endpoint,
-          "does not answer a request that is said again", hooks<IgnoresRetries>());
-DEVIATION(mixes_up_requests_that_come_at_once, "mctp.control.burst", Product::endpoint,
-          "answers a request as another that came with it", hooks<MixesUpABurst>());
-DEVIATION(fails_requests_that_come_at_once, "mctp.control.burst", Product::endpoint,
-          "says error to a request that comes while it is busy", hooks<ControlAnswers<busy_is_an_error>>());
-DEVIATION(hears_nothing_at_first, "mctp.control.ready", Product::endpoint,
-          "does not hear the first ten packets after power-on (F20)", hooks<NotReadyYet>());
+DEVIATION(pads_every_refusal, "mctp.control.error-size", Product::endpoint, "sends refusals as long as answers (F22)",
+          hooks<ControlAnswers<pads_refusals>>());
+DEVIATION(pads_some_refusals, "mctp.control.error-size", Product::endpoint, "sends a byte behind some completion codes",
+          hooks<ControlAnswers<pads_refusals_to_a_dword_more>>());
+DEVIATION(sends_control_answers_above_64_bytes, "mctp.control.packet", Product::endpoint, "sends a control answer of 70 bytes",
+          hooks<ControlAnswers<pads_the_types_to_70_bytes>>());
+DEVIATION(cuts_control_answers_in_two, "mctp.control.packet", Product::endpoint, "sends control answers in several packets",
+          hooks<CutsControlAnswers>());
+DEVIATION(takes_retries_for_copies, "mctp.control.retry", Product::endpoint, "does not answer a request that is said again",
+          hooks<IgnoresRetries>());
+DEVIATION(mixes_up_requests_that_come_at_once, "mctp.control.burst", Product::endpoint, "answers a request as another that came with it",
+          hooks<MixesUpABurst>());
+DEVIATION(fails_requests_that_come_at_once, "mctp.control.burst", Product::endpoint, "says error to a request that comes while it is busy",
+          hooks<ControlAnswers<busy_is_an_error>>());
+DEVIATION(hears_nothing_at_first, "mctp.control.ready", Product::endpoint, "does not hear the first ten packets after power-on (F20)",
+          hooks<NotReadyYet>());
 DEVIATION(refuses_set_endpoint_id_said_again, "mctp.control.set-eid.retry", Product::endpoint,
           "says error to Set Endpoint ID that is said again", hooks<RefusesRetriesOfSetEid>());
 DEVIATION(ignores_set_endpoint_id_said_again, "mctp.control.set-eid.retry", Product::endpoint,
           "does not answer Set Endpoint ID that is said again", hooks<IgnoresRetries>());
 DEVIATION(answers_after_350_ms_on_smbus, "mctp.smbus.answer-time", Product::endpoint,
           "answers control requests when the requester has given up (F23)", AlterDrive{after_350_ms});
-DEVIATION(answers_after_350_ms_on_a_serial_line, "mctp.serial.answer-time", Product::endpoint,
-          "answers control requests after 350 ms", AlterDrive{after_350_ms});
-DEVIATION(answers_after_350_ms_on_pci_express, "mctp.vdm.answer-time", Product::endpoint,
-          "answers control requests after 350 ms", AlterDrive{after_350_ms});
+DEVIATION(answers_after_350_ms_on_a_serial_line, "mctp.serial.answer-time", Product::endpoint, "answers control requests after 350 ms",
+          AlterDrive{after_350_ms});
+DEVIATION(answers_after_350_ms_on_pci_express, "mctp.vdm.answer-time", Product::endpoint, "answers control requests after 350 ms",
+          AlterDrive{after_350_ms});
 
 }  // namespace fb::deviations

@@ -223,93 +223,84 @@ DEVIATION(sends_packets_of_version_2, "mctp.packet.version", Product::endpoint, 
           hooks<PacketsOut<version_2>>());
 DEVIATION(sends_version_2_behind_the_first_packet, "mctp.packet.version", Product::endpoint,
           "sends further packets of a message with header version 2", hooks<PacketsOut<version_2_later>>());
-DEVIATION(sets_reserved_bits_of_packets, "mctp.packet.reserved", Product::endpoint,
-          "sets a reserved bit of every packet", hooks<PacketsOut<reserved_bits>>());
-DEVIATION(sets_reserved_bits_behind_the_first_packet, "mctp.packet.reserved", Product::endpoint,
-          "sets a reserved bit of further packets", hooks<PacketsOut<high_reserved_bit_later>>());
-DEVIATION(takes_packets_of_any_version, "mctp.packet.version-checked", Product::endpoint,
-          "takes packets of any header version", Departs{mctp::departure::kVersion});
-DEVIATION(takes_packets_of_version_0, "mctp.packet.version-checked", Product::endpoint,
-          "takes packets of header version 0", hooks<PacketsIn<takes_versions_0_and_1>>());
-DEVIATION(looks_at_one_bit_of_the_version, "mctp.packet.version-checked", Product::endpoint,
-          "takes packets of any odd header version", hooks<PacketsIn<takes_any_odd_version>>());
+DEVIATION(sets_reserved_bits_of_packets, "mctp.packet.reserved", Product::endpoint, "sets a reserved bit of every packet",
+          hooks<PacketsOut<reserved_bits>>());
+DEVIATION(sets_reserved_bits_behind_the_first_packet, "mctp.packet.reserved", Product::endpoint, "sets a reserved bit of further packets",
+          hooks<PacketsOut<high_reserved_bit_later>>());
+DEVIATION(takes_packets_of_any_version, "mctp.packet.version-checked", Product::endpoint, "takes packets of any header version",
+          Departs{mctp::departure::kVersion});
+DEVIATION(takes_packets_of_version_0, "mctp.packet.version-checked", Product::endpoint, "takes packets of header version 0",
+          hooks<PacketsIn<takes_versions_0_and_1>>());
+DEVIATION(looks_at_one_bit_of_the_version, "mctp.packet.version-checked", Product::endpoint, "takes packets of any odd header version",
+          hooks<PacketsIn<takes_any_odd_version>>());
 DEVIATION(drops_packets_with_reserved_bits, "mctp.packet.reserved-ignored", Product::endpoint,
           "takes reserved bits for a part of the version", hooks<PacketsIn<drops_reserved_bits>>());
-DEVIATION(takes_packets_for_any_eid, "mctp.packet.destination", Product::endpoint,
-          "takes packets for other EIDs as its own", Departs{mctp::departure::kDestination});
-DEVIATION(takes_packets_for_reserved_eids, "mctp.packet.destination", Product::endpoint,
-          "takes packets for EIDs 1 to 7 as its own", hooks<PacketsIn<takes_reserved_destinations>>());
-DEVIATION(takes_packets_for_eid_254, "mctp.packet.destination", Product::endpoint,
-          "takes packets for EID 254 as its own", hooks<PacketsIn<takes_254_as_broadcast>>());
+DEVIATION(takes_packets_for_any_eid, "mctp.packet.destination", Product::endpoint, "takes packets for other EIDs as its own",
+          Departs{mctp::departure::kDestination});
+DEVIATION(takes_packets_for_reserved_eids, "mctp.packet.destination", Product::endpoint, "takes packets for EIDs 1 to 7 as its own",
+          hooks<PacketsIn<takes_reserved_destinations>>());
+DEVIATION(takes_packets_for_eid_254, "mctp.packet.destination", Product::endpoint, "takes packets for EID 254 as its own",
+          hooks<PacketsIn<takes_254_as_broadcast>>());
 DEVIATION(deaf_to_eid_0, "mctp.packet.null-destination", Product::endpoint, "does not take packets for EID 0",
           hooks<PacketsIn<deaf_to_null_destination>>());
 DEVIATION(answers_from_eid_0, "mctp.packet.own-eid", Product::endpoint, "answers from EID 0 whatever it was given",
           hooks<PacketsOut<source_0>>());
-DEVIATION(answers_to_eid_0, "mctp.packet.own-eid", Product::endpoint, "answers to EID 0 whoever asked",
-          hooks<PacketsOut<destination_0>>());
-DEVIATION(deaf_to_high_eids_of_its_own, "mctp.packet.own-eid", Product::endpoint,
-          "does not take packets for EIDs from 128 on", hooks<PacketsIn<deaf_to_high_eids>>());
-DEVIATION(takes_packets_for_former_eids, "mctp.packet.former-eid", Product::endpoint,
-          "takes packets for every EID that it ever had", hooks<KeepsFormerEids>());
-DEVIATION(deaf_to_requests_from_eid_0, "mctp.packet.null-source", Product::endpoint,
-          "does not take packets from EID 0", hooks<PacketsIn<deaf_to_null_source>>());
-DEVIATION(answers_eid_0_at_eid_8, "mctp.packet.null-source", Product::endpoint,
-          "answers requests from EID 0 to EID 8", hooks<PacketsOut<null_destination_is_8>>());
+DEVIATION(answers_to_eid_0, "mctp.packet.own-eid", Product::endpoint, "answers to EID 0 whoever asked", hooks<PacketsOut<destination_0>>());
+DEVIATION(deaf_to_high_eids_of_its_own, "mctp.packet.own-eid", Product::endpoint, "does not take packets for EIDs from 128 on",
+          hooks<PacketsIn<deaf_to_high_eids>>());
+DEVIATION(takes_packets_for_former_eids, "mctp.packet.former-eid", Product::endpoint, "takes packets for every EID that it ever had",
+          hooks<KeepsFormerEids>());
+DEVIATION(deaf_to_requests_from_eid_0, "mctp.packet.null-source", Product::endpoint, "does not take packets from EID 0",
+          hooks<PacketsIn<deaf_to_null_source>>());
+DEVIATION(answers_eid_0_at_eid_8, "mctp.packet.null-source", Product::endpoint, "answers requests from EID 0 to EID 8",
+          hooks<PacketsOut<null_destination_is_8>>());
 DEVIATION(reads_on_behind_short_packets, "mctp.packet.short", Product::endpoint,
           "reads what a short packet does not have from the packet before", hooks<ReadsOldBytes>());
-DEVIATION(deaf_to_packets_of_64_bytes, "mctp.packet.unit.baseline", Product::endpoint,
-          "does not take packets of 64 bytes", hooks<PacketsIn<deaf_to_full_packets>>());
-DEVIATION(deaf_to_packets_below_8_bytes, "mctp.packet.unit.baseline", Product::endpoint,
-          "does not take packets below 8 bytes", hooks<PacketsIn<deaf_to_short_packets>>());
-DEVIATION(takes_packets_above_the_unit, "mctp.packet.unit.above", Product::endpoint,
-          "takes packets above the unit that is agreed", Departs{mctp::departure::kUnitAbove});
-DEVIATION(takes_parts_below_64_bytes, "mctp.packet.unit.below", Product::endpoint,
-          "takes parts below 64 bytes that are not the last", Departs{mctp::departure::kUnitBelow});
-DEVIATION(sends_parts_of_unequal_size, "mctp.packet.unit.sent", Product::endpoint,
-          "sends parts of 40 and 24 bytes", hooks<CutsSmaller>());
-DEVIATION(sends_parts_of_128_bytes, "mctp.packet.unit.sent", Product::endpoint,
-          "sends parts of 128 bytes that nobody has agreed to", hooks<JoinsTwo>());
-DEVIATION(leaves_out_the_last_byte, "mctp.packet.unit.sent", Product::endpoint,
-          "sends the last packet of a message a byte short", hooks<PacketsOut<leaves_a_byte_out>>());
+DEVIATION(deaf_to_packets_of_64_bytes, "mctp.packet.unit.baseline", Product::endpoint, "does not take packets of 64 bytes",
+          hooks<PacketsIn<deaf_to_full_packets>>());
+DEVIATION(deaf_to_packets_below_8_bytes, "mctp.packet.unit.baseline", Product::endpoint, "does not take packets below 8 bytes",
+          hooks<PacketsIn<deaf_to_short_packets>>());
+DEVIATION(takes_packets_above_the_unit, "mctp.packet.unit.above", Product::endpoint, "takes packets above the unit that is agreed",
+          Departs{mctp::departure::kUnitAbove});
+DEVIATION(takes_parts_below_64_bytes, "mctp.packet.unit.below", Product::endpoint, "takes parts below 64 bytes that are not the last",
+          Departs{mctp::departure::kUnitBelow});
+DEVIATION(sends_parts_of_unequal_size, "mctp.packet.unit.sent", Product::endpoint, "sends parts of 40 and 24 bytes", hooks<CutsSmaller>());
+DEVIATION(sends_parts_of_128_bytes, "mctp.packet.unit.sent", Product::endpoint, "sends parts of 128 bytes that nobody has agreed to",
+          hooks<JoinsTwo>());
+DEVIATION(leaves_out_the_last_byte, "mctp.packet.unit.sent", Product::endpoint, "sends the last packet of a message a byte short",
+          hooks<PacketsOut<leaves_a_byte_out>>());
 DEVIATION(numbers_all_packets_0, "mctp.packet.sequence", Product::endpoint, "gives every packet the number 0",
           hooks<PacketsOut<number_0>>());
-DEVIATION(numbers_packets_up_to_3, "mctp.packet.sequence", Product::endpoint,
-          "counts packets up to 3 and stays there", hooks<Numbers, up_to_three>());
-DEVIATION(numbers_packets_by_twos, "mctp.packet.sequence", Product::endpoint, "counts packets by twos",
-          hooks<Numbers, by_twos>());
-DEVIATION(numbers_packets_downwards, "mctp.packet.sequence", Product::endpoint, "counts packets downwards",
-          hooks<Numbers, downwards>());
-DEVIATION(numbers_packets_without_0, "mctp.packet.sequence", Product::endpoint,
-          "leaves 0 out when it counts packets on", hooks<Numbers, skips_zero>());
+DEVIATION(numbers_packets_up_to_3, "mctp.packet.sequence", Product::endpoint, "counts packets up to 3 and stays there",
+          hooks<Numbers, up_to_three>());
+DEVIATION(numbers_packets_by_twos, "mctp.packet.sequence", Product::endpoint, "counts packets by twos", hooks<Numbers, by_twos>());
+DEVIATION(numbers_packets_downwards, "mctp.packet.sequence", Product::endpoint, "counts packets downwards", hooks<Numbers, downwards>());
+DEVIATION(numbers_packets_without_0, "mctp.packet.sequence", Product::endpoint, "leaves 0 out when it counts packets on",
+          hooks<Numbers, skips_zero>());
 DEVIATION(sets_som_on_every_packet, "mctp.packet.start-end", Product::endpoint, "sets SOM on every packet",
           hooks<PacketsOut<som_on_all>>());
-DEVIATION(sets_som_on_no_packet, "mctp.packet.start-end", Product::endpoint, "sets SOM on no packet",
-          hooks<PacketsOut<som_never>>());
+DEVIATION(sets_som_on_no_packet, "mctp.packet.start-end", Product::endpoint, "sets SOM on no packet", hooks<PacketsOut<som_never>>());
 DEVIATION(sets_eom_on_every_packet, "mctp.packet.start-end", Product::endpoint, "sets EOM on every packet",
           hooks<PacketsOut<eom_on_all>>());
-DEVIATION(sets_eom_on_no_packet, "mctp.packet.start-end", Product::endpoint, "sets EOM on no packet",
-          hooks<PacketsOut<eom_never>>());
-DEVIATION(loses_buffers_to_bad_packets, "mctp.packet.noise", Product::endpoint,
-          "listens no more after forty bad packets", hooks<LosesBuffers>());
-DEVIATION(answers_noise, "mctp.packet.noise", Product::endpoint, "answers messages of a type that nobody has",
-          hooks<RepliesToNoise>());
-DEVIATION(answers_with_tag_0, "mctp.tag.echoed", Product::endpoint, "answers with tag 0 whatever was asked",
-          hooks<PacketsOut<tag_0>>());
-DEVIATION(answers_with_the_next_tag, "mctp.tag.echoed", Product::endpoint, "answers with the next tag",
-          hooks<PacketsOut<next_tag>>());
-DEVIATION(answers_with_two_bits_of_the_tag, "mctp.tag.echoed", Product::endpoint,
-          "answers with the low two bits of the tag", hooks<PacketsOut<two_bits_of_the_tag>>());
+DEVIATION(sets_eom_on_no_packet, "mctp.packet.start-end", Product::endpoint, "sets EOM on no packet", hooks<PacketsOut<eom_never>>());
+DEVIATION(loses_buffers_to_bad_packets, "mctp.packet.noise", Product::endpoint, "listens no more after forty bad packets",
+          hooks<LosesBuffers>());
+DEVIATION(answers_noise, "mctp.packet.noise", Product::endpoint, "answers messages of a type that nobody has", hooks<RepliesToNoise>());
+DEVIATION(answers_with_tag_0, "mctp.tag.echoed", Product::endpoint, "answers with tag 0 whatever was asked", hooks<PacketsOut<tag_0>>());
+DEVIATION(answers_with_the_next_tag, "mctp.tag.echoed", Product::endpoint, "answers with the next tag", hooks<PacketsOut<next_tag>>());
+DEVIATION(answers_with_two_bits_of_the_tag, "mctp.tag.echoed", Product::endpoint, "answers with the low two bits of the tag",
+          hooks<PacketsOut<two_bits_of_the_tag>>());
 DEVIATION(answers_own_their_tag, "mctp.tag.owner", Product::endpoint, "sets the tag owner bit in answers",
           hooks<PacketsOut<owns_its_tag>>());
-DEVIATION(answers_own_their_tag_later, "mctp.tag.owner", Product::endpoint,
-          "sets the tag owner bit in further packets of answers", hooks<PacketsOut<owns_its_tag_later>>());
-DEVIATION(changes_the_tag_in_an_answer, "mctp.tag.constant", Product::endpoint,
-          "sends further packets of an answer with another tag", hooks<PacketsOut<next_tag_later>>());
-DEVIATION(changes_the_source_in_an_answer, "mctp.tag.constant", Product::endpoint,
-          "sends further packets of an answer from EID 0", hooks<PacketsOut<source_0_later>>());
-DEVIATION(changes_the_destination_in_an_answer, "mctp.tag.constant", Product::endpoint,
-          "sends further packets of an answer to EID 0", hooks<PacketsOut<destination_0_later>>());
-DEVIATION(takes_answers_for_requests, "mctp.tag.unexpected", Product::endpoint,
-          "does not look at the tag owner bit of what comes", hooks<PacketsIn<owns_every_tag>>());
+DEVIATION(answers_own_their_tag_later, "mctp.tag.owner", Product::endpoint, "sets the tag owner bit in further packets of answers",
+          hooks<PacketsOut<owns_its_tag_later>>());
+DEVIATION(changes_the_tag_in_an_answer, "mctp.tag.constant", Product::endpoint, "sends further packets of an answer with another tag",
+          hooks<PacketsOut<next_tag_later>>());
+DEVIATION(changes_the_source_in_an_answer, "mctp.tag.constant", Product::endpoint, "sends further packets of an answer from EID 0",
+          hooks<PacketsOut<source_0_later>>());
+DEVIATION(changes_the_destination_in_an_answer, "mctp.tag.constant", Product::endpoint, "sends further packets of an answer to EID 0",
+          hooks<PacketsOut<destination_0_later>>());
+DEVIATION(takes_answers_for_requests, "mctp.tag.unexpected", Product::endpoint, "does not look at the tag owner bit of what comes",
+          hooks<PacketsIn<owns_every_tag>>());
 
 }  // namespace fb::deviations

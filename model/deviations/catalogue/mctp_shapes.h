@@ -68,9 +68,7 @@ inline bool is(ByteView message, mctp::control::Command command) {
 }
 inline bool is_answer_to(const Bytes& answer, mctp::control::Command command) { return is(answer, command); }
 inline bool succeeded(const Bytes& answer) { return answer.size() > 3 && answer[3] == 0; }
-inline Bytes refusal(ByteView request, mctp::control::Completion why) {
-  return mctp::control::make_response(request, why);
-}
+inline Bytes refusal(ByteView request, mctp::control::Completion why) { return mctp::control::make_response(request, why); }
 
 }  // namespace shape
 

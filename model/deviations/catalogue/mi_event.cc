@@ -18,20 +18,15 @@ namespace {
 
 constexpr std::uint8_t kEvents = static_cast<std::uint8_t>(mi::ConfigurationId::async_event);
 
-bool is_get(const MessageContext& message) {
-  return is_mi(message, Opcode::configuration_get) && (nmd0_of(message) & 0xFF) == kEvents;
-}
-bool is_set(const MessageContext& message) {
-  return is_mi(message, Opcode::configuration_set) && (nmd0_of(message) & 0xFF) == kEvents;
-}
+bool is_get(const MessageContext& message) { return is_mi(message, Opcode::configuration_get) && (nmd0_of(message) & 0xFF) == kEvents; }
+bool is_set(const MessageContext& message) { return is_mi(message, Opcode::configuration_set) && (nmd0_of(message) & 0xFF) == kEvents; }
 /// How many events an enable list names.
 unsigned items_of(const MessageContext& message) { return request_byte(message, mi::MiRequest::size); }
 /// A message of the endpoint's own, with its list from byte 4 on.
 bool is_event(const Bytes& body) { return body.size() >= 11 && body[1] == 0x28; }
 
 void list_longer_than_it_is(const MessageContext& message, Bytes& body) {
-  if (is_get(message) && is_success(body) && body.size() > 10)
-    body[8 + 2] = static_cast<std::uint8_t>(body[8 + 2] + 3);
+  if (is_get(message) && is_success(body) && body.size() > 10) body[8 + 2] = static_cast<std::uint8_t>(body[8 + 2] + 3);
 }
 void an_event_twice(const MessageContext& message, Bytes& body) {
   if (is_get(message) && is_success(body) && body.size() > 8 + 10) body[8 + 5 + 3 + 1] = body[8 + 5 + 1];
@@ -55,8 +50,7 @@ class ListsReplace final : public mi::EndpointHooks {
       }
     }
     if (!is_get(message)) return;
-    for (std::size_t at = 8 + 5; at + 2 < body.size(); at += 3)
-      body[at + 2] = on_.contains(body[at + 1]) ? 0x80 : 0x00;
+    for (std::size_t at = 8 + 5; at + 2 < body.size(); at += 3) body[at + 2] = on_.contains(body[at + 1]) ? 0x80 : 0x00;
   }
 
  private:
@@ -121,9 +115,8 @@ class Late final : public mi::EndpointHooks {
 class ForgetsWhilePaused final : public mi::EndpointHooks {
  public:
   void response(const MessageContext& message, Bytes&) override {
-    paused_ =
-        paused_ || (message.kind() == mi::MessageKind::control_primitive && message.request.size() > 4 &&
-                    message.opcode() == static_cast<std::uint8_t>(mi::Primitive::pause));
+    paused_ = paused_ || (message.kind() == mi::MessageKind::control_primitive && message.request.size() > 4 &&
+                          message.opcode() == static_cast<std::uint8_t>(mi::Primitive::pause));
   }
   Delivery message_out(const MessageContext&, Bytes& bytes) override {
     return paused_ && bytes.size() > 2 && bytes[1] == 0x28 ? Delivery::withhold : Delivery::send;
@@ -153,73 +146,67 @@ void events_of_the_first_port(const MessageContext&, Bytes& body) {
 
 }  // namespace
 
-DEVIATION(event_list_length_wrong, "mi.event.supported.list", Product::endpoint,
-          "gives its list of events another length", hooks<ResponseChanged, &list_longer_than_it_is>());
+DEVIATION(event_list_length_wrong, "mi.event.supported.list", Product::endpoint, "gives its list of events another length",
+          hooks<ResponseChanged, &list_longer_than_it_is>());
 DEVIATION(event_listed_twice, "mi.event.supported.list", Product::endpoint, "lists an event twice",
           hooks<ResponseChanged, &an_event_twice>());
-DEVIATION(event_list_reserved_set, "mi.event.supported.list", Product::endpoint,
-          "sets reserved bits in its list of events", hooks<ResponseChanged, &reserved_bits_in_items>());
-DEVIATION(events_stay_enabled, "mi.event.reset", Product::endpoint, "keeps its events enabled over a reset",
-          hooks<EnabledStays>());
-DEVIATION(event_lists_without_effect, "mi.event.sync", Product::endpoint, "enables nothing",
-          hooks<SomeNotServed, &lists_without_effect>());
-DEVIATION(event_lists_replace, "mi.event.sync", Product::endpoint,
-          "disables the events that an enable list does not name", hooks<ListsReplace>());
-DEVIATION(events_never_sent, "mi.event.message", Product::endpoint, "reports no event",
-          Departs{mi::departure::event_not_sent});
-DEVIATION(events_without_tag_owner, "mi.event.message", Product::endpoint,
-          "sends events as if they were answers", Departs{mi::departure::event_tag});
+DEVIATION(event_list_reserved_set, "mi.event.supported.list", Product::endpoint, "sets reserved bits in its list of events",
+          hooks<ResponseChanged, &reserved_bits_in_items>());
+DEVIATION(events_stay_enabled, "mi.event.reset", Product::endpoint, "keeps its events enabled over a reset", hooks<EnabledStays>());
+DEVIATION(event_lists_without_effect, "mi.event.sync", Product::endpoint, "enables nothing", hooks<SomeNotServed, &lists_without_effect>());
+DEVIATION(event_lists_replace, "mi.event.sync", Product::endpoint, "disables the events that an enable list does not name",
+          hooks<ListsReplace>());
+DEVIATION(events_never_sent, "mi.event.message", Product::endpoint, "reports no event", Departs{mi::departure::event_not_sent});
+DEVIATION(events_without_tag_owner, "mi.event.message", Product::endpoint, "sends events as if they were answers",
+          Departs{mi::departure::event_tag});
 DEVIATION(events_with_a_wrong_check, "mi.event.message", Product::endpoint, "sends events with a wrong check",
           Departs{mi::departure::event_integrity});
-DEVIATION(events_say_they_respond, "mi.event.message", Product::endpoint,
-          "sends events with the response bit", hooks<ResponseChanged, &events_as_responses>());
+DEVIATION(events_say_they_respond, "mi.event.message", Product::endpoint, "sends events with the response bit",
+          hooks<ResponseChanged, &events_as_responses>());
 DEVIATION(events_name_slot_1, "mi.event.message", Product::endpoint, "sends events with a command slot",
           hooks<ResponseChanged, &events_of_slot_1>());
 DEVIATION(events_of_another_version, "mi.event.message", Product::endpoint, "sends lists of version 1",
           hooks<ResponseChanged, &events_of_version_1>());
 DEVIATION(events_with_another_length, "mi.event.message", Product::endpoint, "sends lists of another length",
           hooks<ResponseChanged, &events_longer_than_they_are>());
-DEVIATION(life_reported_as_spare, "mi.event.causes", Product::endpoint,
-          "reports the drive life as the available spare", hooks<ResponseChanged, &life_as_spare>());
-DEVIATION(events_come_late, "mi.event.delay", Product::endpoint, "sends events seconds after their delay",
-          hooks<Late>());
+DEVIATION(life_reported_as_spare, "mi.event.causes", Product::endpoint, "reports the drive life as the available spare",
+          hooks<ResponseChanged, &life_as_spare>());
+DEVIATION(events_come_late, "mi.event.delay", Product::endpoint, "sends events seconds after their delay", hooks<Late>());
 DEVIATION(events_not_repeated, "mi.event.retry", Product::endpoint, "sends no event a second time",
           Departs{mi::departure::event_not_repeated});
-DEVIATION(repeated_events_look_new, "mi.event.retry", Product::endpoint,
-          "gives a repeated event another generation number", Departs{mi::departure::event_generation});
+DEVIATION(repeated_events_look_new, "mi.event.retry", Product::endpoint, "gives a repeated event another generation number",
+          Departs{mi::departure::event_generation});
 DEVIATION(repeated_events_not_counted, "mi.event.retry", Product::endpoint, "does not count its retries",
           hooks<ResponseChanged, &retries_not_counted>());
-DEVIATION(acknowledged_events_repeated, "mi.event.ack.ends", Product::endpoint,
-          "sends events again that were acknowledged", Departs{mi::departure::event_after_ack});
-DEVIATION(newer_events_lost, "mi.event.ack.newer", Product::endpoint,
-          "loses what occurred before an acknowledgement",
+DEVIATION(acknowledged_events_repeated, "mi.event.ack.ends", Product::endpoint, "sends events again that were acknowledged",
+          Departs{mi::departure::event_after_ack});
+DEVIATION(newer_events_lost, "mi.event.ack.newer", Product::endpoint, "loses what occurred before an acknowledgement",
           hooks<ResponseChanged, &nothing_with_acknowledgements>());
-DEVIATION(events_of_one_generation, "mi.event.generation", Product::endpoint,
-          "gives every event the same generation number", hooks<ResponseChanged, &one_generation>());
-DEVIATION(disabled_events_reported, "mi.event.disabled", Product::endpoint,
-          "reports events that are not enabled", Departs{mi::departure::event_disabled_sent});
+DEVIATION(events_of_one_generation, "mi.event.generation", Product::endpoint, "gives every event the same generation number",
+          hooks<ResponseChanged, &one_generation>());
+DEVIATION(disabled_events_reported, "mi.event.disabled", Product::endpoint, "reports events that are not enabled",
+          Departs{mi::departure::event_disabled_sent});
 DEVIATION(events_sent_while_paused, "mi.event.paused", Product::endpoint, "sends events while it is paused",
           Departs{mi::departure::event_paused});
-DEVIATION(events_forgotten_while_paused, "mi.event.paused", Product::endpoint,
-          "never sends what occurred while it was paused", hooks<ForgetsWhilePaused>());
-DEVIATION(malformed_enable_lists_taken, "mi.event.list.malformed", Product::endpoint,
-          "takes enable lists of any form", Tolerate{"mi.config.event.list"});
-DEVIATION(enable_lists_of_any_version_taken, "mi.event.list.malformed", Product::endpoint,
-          "takes enable lists of any version", hooks<SomeRefused, &takes_any_version>());
-DEVIATION(enable_lists_are_an_error, "mi.event.list.malformed", Product::endpoint,
-          "calls a malformed enable list an internal error",
+DEVIATION(events_forgotten_while_paused, "mi.event.paused", Product::endpoint, "never sends what occurred while it was paused",
+          hooks<ForgetsWhilePaused>());
+DEVIATION(malformed_enable_lists_taken, "mi.event.list.malformed", Product::endpoint, "takes enable lists of any form",
+          Tolerate{"mi.config.event.list"});
+DEVIATION(enable_lists_of_any_version_taken, "mi.event.list.malformed", Product::endpoint, "takes enable lists of any version",
+          hooks<SomeRefused, &takes_any_version>());
+DEVIATION(enable_lists_are_an_error, "mi.event.list.malformed", Product::endpoint, "calls a malformed enable list an internal error",
           AnswerMi{"mi.config.event.list", Status::internal_error});
-DEVIATION(unsupported_events_enabled, "mi.event.list.unknown", Product::endpoint,
-          "takes events that it does not support", Tolerate{"mi.config.event.list"});
-DEVIATION(events_enabled_without_a_list, "mi.event.list.missing", Product::endpoint,
-          "takes a missing enable list", Tolerate{"mi.config.event.size"});
-DEVIATION(events_lost_to_an_enable_list, "mi.event.sync.newer", Product::endpoint,
-          "loses what occurred before an enable list", hooks<ResponseChanged, &nothing_with_lists>());
-DEVIATION(events_name_no_controller, "mi.event.attribution", Product::endpoint,
-          "never names the controller of an event", hooks<ResponseChanged, &events_of_the_subsystem>());
-DEVIATION(events_name_the_first_controller, "mi.event.attribution", Product::endpoint,
-          "names the first controller in every event", hooks<ResponseChanged, &events_of_the_first_controller>());
-DEVIATION(link_events_name_the_first_port, "mi.event.port", Product::endpoint,
-          "names the first port in every event of a link", hooks<ResponseChanged, &events_of_the_first_port>());
+DEVIATION(unsupported_events_enabled, "mi.event.list.unknown", Product::endpoint, "takes events that it does not support",
+          Tolerate{"mi.config.event.list"});
+DEVIATION(events_enabled_without_a_list, "mi.event.list.missing", Product::endpoint, "takes a missing enable list",
+          Tolerate{"mi.config.event.size"});
+DEVIATION(events_lost_to_an_enable_list, "mi.event.sync.newer", Product::endpoint, "loses what occurred before an enable list",
+          hooks<ResponseChanged, &nothing_with_lists>());
+DEVIATION(events_name_no_controller, "mi.event.attribution", Product::endpoint, "never names the controller of an event",
+          hooks<ResponseChanged, &events_of_the_subsystem>());
+DEVIATION(events_name_the_first_controller, "mi.event.attribution", Product::endpoint, "names the first controller in every event",
+          hooks<ResponseChanged, &events_of_the_first_controller>());
+DEVIATION(link_events_name_the_first_port, "mi.event.port", Product::endpoint, "names the first port in every event of a link",
+          hooks<ResponseChanged, &events_of_the_first_port>());
 
 }  // namespace fb::deviations

@@ -68,43 +68,34 @@ void vpd_at_zero(Bytes& message) {
   if (is_mi(message, mi::Opcode::vpd_read)) message[8] = message[9] = 0;
 }
 
-#define REQUESTER(name, requirement, what, ...) \
-  DEVIATION(name, requirement, Product::management_requester, what, __VA_ARGS__)
+#define REQUESTER(name, requirement, what, ...) DEVIATION(name, requirement, Product::management_requester, what, __VA_ARGS__)
 
 REQUESTER(requester_sends_a_wrong_check, "mi.requester.mic", "requests carry a wrong integrity check",
           Departs{departure::requester_mic_wrong});
-REQUESTER(requester_sets_reserved_byte_3, "mi.requester.header", "byte 3 of requests is set",
-          Departs{departure::requester_reserved});
-REQUESTER(requester_sends_responses, "mi.requester.header", "requests have ROR set",
-          hooks<AlteringRequests<&set_direction>>());
-REQUESTER(requester_clears_ic, "mi.requester.header", "requests have IC clear",
-          hooks<AlteringRequests<&clear_integrity_bit>>());
-REQUESTER(requester_knows_one_slot, "mi.requester.header", "requests for slot 1 name slot 0",
-          hooks<AlteringRequests<&always_slot_zero>>());
+REQUESTER(requester_sets_reserved_byte_3, "mi.requester.header", "byte 3 of requests is set", Departs{departure::requester_reserved});
+REQUESTER(requester_sends_responses, "mi.requester.header", "requests have ROR set", hooks<AlteringRequests<&set_direction>>());
+REQUESTER(requester_clears_ic, "mi.requester.header", "requests have IC clear", hooks<AlteringRequests<&clear_integrity_bit>>());
+REQUESTER(requester_knows_one_slot, "mi.requester.header", "requests for slot 1 name slot 0", hooks<AlteringRequests<&always_slot_zero>>());
 REQUESTER(requester_sets_reserved_of_byte_1, "mi.requester.header", "reserved bits of byte 1 are set",
           hooks<AlteringRequests<&set_reserved_of_slot>>());
 REQUESTER(requester_sets_reserved_of_commands, "mi.requester.header", "reserved bytes of MI commands are set",
           hooks<AlteringRequests<&set_reserved_of_command>>());
-REQUESTER(requester_starts_lists_at_a_port, "mi.requester.fields",
-          "the first controller of a list stands where the port belongs", hooks<AlteringRequests<&list_start_as_port>>());
+REQUESTER(requester_starts_lists_at_a_port, "mi.requester.fields", "the first controller of a list stands where the port belongs",
+          hooks<AlteringRequests<&list_start_as_port>>());
 REQUESTER(requester_clears_other_changes, "mi.requester.fields", "Health Status Change is asked for by other bits",
           hooks<AlteringRequests<&clear_at_status_positions>>());
 REQUESTER(requester_turns_the_unit_round, "mi.requester.fields", "the transmission unit is sent high byte first",
           hooks<AlteringRequests<&big_endian_unit>>());
 REQUESTER(requester_never_clears_status, "mi.requester.fields", "the bit that clears the composite status is not set",
           hooks<AlteringRequests<&clear_without_bit>>());
-REQUESTER(requester_asks_for_odd_lengths, "mi.requester.window", "DLEN is not a multiple of 4",
-          Departs{departure::requester_length});
-REQUESTER(requester_asks_for_too_much, "mi.requester.window", "DLEN is above 4,096",
-          hooks<AlteringRequests<&length_without_limit>>());
-REQUESTER(requester_asks_at_odd_offsets, "mi.requester.window", "DOFST is not a multiple of 4",
-          hooks<AlteringRequests<&odd_offset>>());
+REQUESTER(requester_asks_for_odd_lengths, "mi.requester.window", "DLEN is not a multiple of 4", Departs{departure::requester_length});
+REQUESTER(requester_asks_for_too_much, "mi.requester.window", "DLEN is above 4,096", hooks<AlteringRequests<&length_without_limit>>());
+REQUESTER(requester_asks_at_odd_offsets, "mi.requester.window", "DOFST is not a multiple of 4", hooks<AlteringRequests<&odd_offset>>());
 REQUESTER(requester_keeps_data_length_quiet, "mi.requester.window", "data are sent with DLEN 0 (libnvme's Set Features)",
           hooks<AlteringRequests<&no_length_of_data>>());
 REQUESTER(requester_reads_the_first_piece_only, "mi.requester.log-pieces", "every piece of a log is read at offset 0 (F7)",
           hooks<AlteringRequests<&pieces_at_zero>>());
-REQUESTER(requester_never_retains_events, "mi.requester.log-pieces", "RAE is never set",
-          hooks<AlteringRequests<&never_retains>>());
+REQUESTER(requester_never_retains_events, "mi.requester.log-pieces", "RAE is never set", hooks<AlteringRequests<&never_retains>>());
 REQUESTER(requester_reads_vpd_from_the_start, "mi.requester.vpd-pieces", "every piece of the VPD is read at offset 0",
           hooks<AlteringRequests<&vpd_at_zero>>());
 REQUESTER(requester_shares_a_tag, "mi.requester.tag.distinct", "outstanding requests share a tag",
@@ -113,8 +104,8 @@ REQUESTER(requester_leaks_tags, "mi.requester.tag.freed", "a tag whose answer st
           Departs{departure::requester_tag_leaks});
 REQUESTER(requester_overfills_a_slot, "mi.requester.slot.one-command", "a command is sent to a slot that is in use",
           Departs{departure::requester_slot_busy});
-REQUESTER(requester_ends_with_more_processing, "mi.requester.more-processing.waits",
-          "More Processing Required is taken for the answer", Departs{departure::requester_mpr_final});
+REQUESTER(requester_ends_with_more_processing, "mi.requester.more-processing.waits", "More Processing Required is taken for the answer",
+          Departs{departure::requester_mpr_final});
 REQUESTER(requester_is_impatient, "mi.requester.more-processing.waits", "the time that was asked for is not given (F11)",
           Departs{departure::requester_mpr_impatient});
 REQUESTER(requester_waits_no_time, "mi.requester.more-processing.zero", "MPRT 0 is taken for no time at all (F4)",

@@ -53,16 +53,14 @@ DEVIATION(port_number_is_another, "mi.read-ds.port.link", Product::endpoint, "Po
           alters_answers<&other_port_number>());
 DEVIATION(ses_pages_count_their_header, "mi.ses.receive", Product::endpoint, "SES pages count their header in their length",
           alters_answers<&page_length_with_header>());
-DEVIATION(ses_length_of_whole_pages, "mi.ses.receive.length", Product::endpoint,
-          "RDL of SES Receive is the length of the whole page", alters_answers<&length_of_the_page>());
-DEVIATION(any_ses_page_is_there, "mi.ses.receive.page", Product::endpoint, "SES Receive of any page succeeds",
-          Tolerate{"mi.ses.page"});
+DEVIATION(ses_length_of_whole_pages, "mi.ses.receive.length", Product::endpoint, "RDL of SES Receive is the length of the whole page",
+          alters_answers<&length_of_the_page>());
+DEVIATION(any_ses_page_is_there, "mi.ses.receive.page", Product::endpoint, "SES Receive of any page succeeds", Tolerate{"mi.ses.page"});
 DEVIATION(ses_page_located_elsewhere, "mi.ses.receive.page", Product::endpoint, "points at the length when a page is not supported",
           AnswerMi{"mi.ses.page", Status::invalid_parameter, {12, 0}});
-DEVIATION(ses_length_lost_in_buffer, "mi.ses.receive.buffer", Product::endpoint,
-          "RDL of SES Receive into the buffer is 0", alters_answers<&no_length_in_buffer>());
-DEVIATION(ses_control_without_effect, "mi.ses.send", Product::endpoint, "takes SES control pages for done",
-          hooks<ControlWithoutEffect>());
+DEVIATION(ses_length_lost_in_buffer, "mi.ses.receive.buffer", Product::endpoint, "RDL of SES Receive into the buffer is 0",
+          alters_answers<&no_length_in_buffer>());
+DEVIATION(ses_control_without_effect, "mi.ses.send", Product::endpoint, "takes SES control pages for done", hooks<ControlWithoutEffect>());
 DEVIATION(ses_data_of_any_length, "mi.ses.send.data", Product::endpoint, "SES Send takes data of another length than it says",
           Tolerate{"mi.ses.data"});
 DEVIATION(any_ses_control_page, "mi.ses.send.page", Product::endpoint, "SES Send of any page succeeds", Tolerate{"mi.ses.page"});

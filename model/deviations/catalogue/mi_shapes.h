@@ -33,9 +33,7 @@ constexpr Effect alters_answers() {
 template <bool (*Applies)(const MessageContext&, std::string_view check)>
 class ToleratesSome final : public mi::EndpointHooks {
  public:
-  bool refuses(const MessageContext& message, mi::Refusal& refusal) override {
-    return !Applies(message, refusal.check);
-  }
+  bool refuses(const MessageContext& message, mi::Refusal& refusal) override { return !Applies(message, refusal.check); }
 };
 template <bool (*Applies)(const MessageContext&, std::string_view check)>
 constexpr Effect tolerates_some() {
@@ -49,8 +47,7 @@ class MisreadsRequests final : public mctp::EndpointHooks {
   void packet_in(const mctp::PhysicalAddress&, Bytes& packet) override {
     constexpr std::size_t kHead = 4;
     constexpr std::uint8_t kWhole = 0xC0;
-    const bool whole =
-        packet.size() >= kHead + mi::kHeaderSize + mi::kMicSize && (packet[3] & kWhole) == kWhole;
+    const bool whole = packet.size() >= kHead + mi::kHeaderSize + mi::kMicSize && (packet[3] & kWhole) == kWhole;
     if (!whole || packet[kHead] != (mi::kIntegrityBit | mi::kNvmeMiType)) return;
     Bytes body(packet.begin() + kHead, packet.end());
     if (!mi::mic_ok(body)) return;
@@ -71,8 +68,7 @@ inline bool is_of(const MessageContext& message, mi::Opcode opcode) {
          message.opcode() == static_cast<std::uint8_t>(opcode);
 }
 inline bool is_of(const MessageContext& message, mi::Primitive what) {
-  return message.kind() == MessageKind::control_primitive &&
-         message.request.size() >= mi::PrimitiveRequest::size &&
+  return message.kind() == MessageKind::control_primitive && message.request.size() >= mi::PrimitiveRequest::size &&
          message.opcode() == static_cast<std::uint8_t>(what);
 }
 inline bool succeeded(ByteView body) { return body[4] == static_cast<std::uint8_t>(mi::Status::success); }

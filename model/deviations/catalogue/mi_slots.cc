@@ -14,9 +14,7 @@ constexpr std::uint16_t kPaused = 1u << 15;
 
 std::uint16_t cpsr_of(ByteView body) { return load_le<std::uint16_t>(&body[6]); }
 void set_cpsr(Bytes& body, unsigned value) { store_le(&body[6], static_cast<std::uint16_t>(value)); }
-bool tells_state(const MessageContext& message, ByteView body) {
-  return is_of(message, Primitive::get_state) && succeeded(body);
-}
+bool tells_state(const MessageContext& message, ByteView body) { return is_of(message, Primitive::get_state) && succeeded(body); }
 
 // ---- Get State ----
 
@@ -112,9 +110,7 @@ class TagsOfSlotOneAreLost final : public mctp::EndpointHooks {
     for (Bytes& packet : packets) {
       const unsigned tag = packet[3] & 7u;
       const bool som = (packet[3] & 0x80) != 0;
-      if (som)
-        lost_[tag] =
-            packet.size() > 5 && packet[4] == 0x84 && (packet[5] & 0x78) != 0 && (packet[5] & 1) != 0;
+      if (som) lost_[tag] = packet.size() > 5 && packet[4] == 0x84 && (packet[5] & 0x78) != 0 && (packet[5] & 1) != 0;
       if (lost_[tag]) packet[3] &= 0xF8;
     }
   }
@@ -169,14 +165,12 @@ class DeniesMoreProcessingToReplay final : public mi::EndpointHooks {
   bool more_ = false;
 };
 void packets_counted_from_one(Bytes& body) {
-  const bool replay = body[1] <= 1 && body.size() == mi::PrimitiveRequest::size &&
-                      body[4] == static_cast<std::uint8_t>(Primitive::replay);
+  const bool replay = body[1] <= 1 && body.size() == mi::PrimitiveRequest::size && body[4] == static_cast<std::uint8_t>(Primitive::replay);
   if (replay && body[6] != 0) --body[6];
 }
 
 void four_bits_of_the_packet_number(Bytes& body) {
-  const bool replay = body[1] <= 1 && body.size() == mi::PrimitiveRequest::size &&
-                      body[4] == static_cast<std::uint8_t>(Primitive::replay);
+  const bool replay = body[1] <= 1 && body.size() == mi::PrimitiveRequest::size && body[4] == static_cast<std::uint8_t>(Primitive::replay);
   if (replay) body[6] &= 0x0F;
 }
 /// CESF leaves the flags of the upper byte.
@@ -196,72 +190,57 @@ class ClearsLowFlags final : public mi::EndpointHooks {
 }  // namespace
 
 // The form of primitives.
-DEVIATION(primitives_with_another_tag, "mi.primitive.tag", Product::endpoint,
-          "answers primitives with another TAG", Departs{departure::primitive_tag});
-DEVIATION(primitives_with_seven_bits_of_tag, "mi.primitive.tag", Product::endpoint,
-          "loses the highest bit of TAG", alters_answers<&seven_bits_of_tag>());
-DEVIATION(reserved_primitives_succeed, "mi.primitive.opcode", Product::endpoint,
-          "answers reserved primitives with success", Tolerate{"mi.primitive.opcode"});
-DEVIATION(reserved_primitives_are_parameters, "mi.primitive.opcode", Product::endpoint,
-          "refuses reserved primitives as invalid parameters",
+DEVIATION(primitives_with_another_tag, "mi.primitive.tag", Product::endpoint, "answers primitives with another TAG",
+          Departs{departure::primitive_tag});
+DEVIATION(primitives_with_seven_bits_of_tag, "mi.primitive.tag", Product::endpoint, "loses the highest bit of TAG",
+          alters_answers<&seven_bits_of_tag>());
+DEVIATION(reserved_primitives_succeed, "mi.primitive.opcode", Product::endpoint, "answers reserved primitives with success",
+          Tolerate{"mi.primitive.opcode"});
+DEVIATION(reserved_primitives_are_parameters, "mi.primitive.opcode", Product::endpoint, "refuses reserved primitives as invalid parameters",
           AnswerMi{"mi.primitive.opcode", Status::invalid_parameter});
-DEVIATION(one_reserved_primitive_succeeds, "mi.primitive.opcode", Product::endpoint,
-          "has a primitive at a reserved opcode", tolerates_some<&last_reserved_primitive>());
-DEVIATION(abort_sets_reserved_bits, "mi.primitive.form", Product::endpoint,
-          "sets a reserved bit in the answer to Abort", alters_answers<&reserved_abort_bits>());
-DEVIATION(resume_has_a_long_answer, "mi.primitive.form", Product::endpoint,
-          "answers Resume with twelve bytes", alters_answers<&long_primitives>());
-DEVIATION(primitives_wait_for_answers, "mi.primitive.time", Product::endpoint,
-          "answers primitives behind the answer that is under way", hooks<PrimitivesWaitTheirTurn>(),
-          "smbus");
+DEVIATION(one_reserved_primitive_succeeds, "mi.primitive.opcode", Product::endpoint, "has a primitive at a reserved opcode",
+          tolerates_some<&last_reserved_primitive>());
+DEVIATION(abort_sets_reserved_bits, "mi.primitive.form", Product::endpoint, "sets a reserved bit in the answer to Abort",
+          alters_answers<&reserved_abort_bits>());
+DEVIATION(resume_has_a_long_answer, "mi.primitive.form", Product::endpoint, "answers Resume with twelve bytes",
+          alters_answers<&long_primitives>());
+DEVIATION(primitives_wait_for_answers, "mi.primitive.time", Product::endpoint, "answers primitives behind the answer that is under way",
+          hooks<PrimitivesWaitTheirTurn>(), "smbus");
 
 // Get State.
-DEVIATION(idle_slots_say_process, "mi.state.idle", Product::endpoint,
-          "Get State says Process of an idle slot",
+DEVIATION(idle_slots_say_process, "mi.state.idle", Product::endpoint, "Get State says Process of an idle slot",
           alters_answers<&other_state<SlotState::idle, SlotState::process>>());
-DEVIATION(get_state_sets_a_reserved_bit, "mi.state.idle", Product::endpoint, "Get State sets bit 2",
-          alters_answers<&reserved_state_bit>());
-DEVIATION(get_state_always_says_idle, "mi.state.receive", Product::endpoint, "Get State always says Idle",
-          Departs{departure::state_wrong});
-DEVIATION(receiving_slots_say_process, "mi.state.receive", Product::endpoint,
-          "Get State says Process of a slot in Receive",
+DEVIATION(get_state_sets_a_reserved_bit, "mi.state.idle", Product::endpoint, "Get State sets bit 2", alters_answers<&reserved_state_bit>());
+DEVIATION(get_state_always_says_idle, "mi.state.receive", Product::endpoint, "Get State always says Idle", Departs{departure::state_wrong});
+DEVIATION(receiving_slots_say_process, "mi.state.receive", Product::endpoint, "Get State says Process of a slot in Receive",
           alters_answers<&other_state<SlotState::receive, SlotState::process>>());
-DEVIATION(busy_slots_say_idle, "mi.state.process", Product::endpoint,
-          "Get State says Idle of a slot in Process",
+DEVIATION(busy_slots_say_idle, "mi.state.process", Product::endpoint, "Get State says Idle of a slot in Process",
           alters_answers<&other_state<SlotState::process, SlotState::idle>>());
-DEVIATION(get_state_has_one_state_for_both_slots, "mi.state.process", Product::endpoint,
-          "Get State says of slot 1 what slot 0 is in", hooks<OneStateForBothSlots>());
-DEVIATION(sending_slots_say_process, "mi.state.transmit", Product::endpoint,
-          "Get State says Process of a slot in Transmit",
+DEVIATION(get_state_has_one_state_for_both_slots, "mi.state.process", Product::endpoint, "Get State says of slot 1 what slot 0 is in",
+          hooks<OneStateForBothSlots>());
+DEVIATION(sending_slots_say_process, "mi.state.transmit", Product::endpoint, "Get State says Process of a slot in Transmit",
           alters_answers<&other_state<SlotState::transmit, SlotState::process>>());
-DEVIATION(no_flag_is_ever_set, "mi.state.umep", Product::endpoint, "sets none of the error flags",
-          Departs{departure::flags_never});
-DEVIATION(stray_packets_are_not_flagged, "mi.state.umep", Product::endpoint, "never sets UMEP",
-          alters_answers<&hides_flags<flag::umep>>());
-DEVIATION(gaps_are_not_flagged, "mi.state.ospsn", Product::endpoint, "never sets OSPSN",
-          alters_answers<&hides_flags<flag::ospsn>>());
-DEVIATION(versions_are_not_flagged, "mi.state.bhvs", Product::endpoint, "never sets BHVS",
-          alters_answers<&hides_flags<flag::bhvs>>());
+DEVIATION(no_flag_is_ever_set, "mi.state.umep", Product::endpoint, "sets none of the error flags", Departs{departure::flags_never});
+DEVIATION(stray_packets_are_not_flagged, "mi.state.umep", Product::endpoint, "never sets UMEP", alters_answers<&hides_flags<flag::umep>>());
+DEVIATION(gaps_are_not_flagged, "mi.state.ospsn", Product::endpoint, "never sets OSPSN", alters_answers<&hides_flags<flag::ospsn>>());
+DEVIATION(versions_are_not_flagged, "mi.state.bhvs", Product::endpoint, "never sets BHVS", alters_answers<&hides_flags<flag::bhvs>>());
 DEVIATION(destinations_are_not_flagged, "mi.state.udstid", Product::endpoint, "never sets UDSTID",
           alters_answers<&hides_flags<flag::udstid>>());
-DEVIATION(tags_are_not_flagged, "mi.state.buemt", Product::endpoint, "never sets BUEMT",
-          alters_answers<&hides_flags<flag::buemt>>());
+DEVIATION(tags_are_not_flagged, "mi.state.buemt", Product::endpoint, "never sets BUEMT", alters_answers<&hides_flags<flag::buemt>>());
 DEVIATION(large_units_are_not_flagged, "mi.state.utunt", Product::endpoint, "never sets UTUNT",
           alters_answers<&hides_flags<flag::utunt>>());
-DEVIATION(changed_units_are_not_flagged, "mi.state.itu", Product::endpoint, "never sets ITU",
-          alters_answers<&hides_flags<flag::itu>>());
+DEVIATION(changed_units_are_not_flagged, "mi.state.itu", Product::endpoint, "never sets ITU", alters_answers<&hides_flags<flag::itu>>());
 DEVIATION(damaged_frames_are_not_flagged, "mi.state.bpopl", Product::endpoint, "never sets BPOPL",
           alters_answers<&hides_flags<flag::bpopl>>());
 DEVIATION(wrong_checks_are_not_flagged, "mi.state.bmice", Product::endpoint, "never sets BMICE",
           alters_answers<&hides_flags<flag::bmice>>());
-DEVIATION(errors_are_flagged, "mi.state.flags.none", Product::endpoint, "sets BMICE with each error response",
-          hooks<ErrorsAreFlagged>());
-DEVIATION(flags_are_lost_when_read, "mi.state.flags.stay", Product::endpoint,
-          "clears the error flags when they are read", Departs{departure::flags_forgotten});
-DEVIATION(flags_are_never_cleared, "mi.state.flags.clear", Product::endpoint,
-          "does not clear the error flags with CESF", Departs{departure::flags_not_cleared});
-DEVIATION(flags_are_cleared_before_they_are_told, "mi.state.flags.clear", Product::endpoint,
-          "tells no flags with CESF", alters_answers<&clears_before_it_tells>());
+DEVIATION(errors_are_flagged, "mi.state.flags.none", Product::endpoint, "sets BMICE with each error response", hooks<ErrorsAreFlagged>());
+DEVIATION(flags_are_lost_when_read, "mi.state.flags.stay", Product::endpoint, "clears the error flags when they are read",
+          Departs{departure::flags_forgotten});
+DEVIATION(flags_are_never_cleared, "mi.state.flags.clear", Product::endpoint, "does not clear the error flags with CESF",
+          Departs{departure::flags_not_cleared});
+DEVIATION(flags_are_cleared_before_they_are_told, "mi.state.flags.clear", Product::endpoint, "tells no flags with CESF",
+          alters_answers<&clears_before_it_tells>());
 
 // Slots.
 DEVIATION(slot_1_is_not_served, "mi.slot.both", Product::endpoint, "discards commands for slot 1 (F13)",
@@ -272,88 +251,78 @@ DEVIATION(slots_wait_for_each_other, "mi.slot.parallel", Product::endpoint, "exe
           Departs{departure::slots_serial});
 DEVIATION(discarded_commands_are_not_flagged, "mi.slot.busy.flag", Product::endpoint, "never sets CMNICS",
           alters_answers<&hides_flags<flag::cmnics>>());
-DEVIATION(busy_slots_answer, "mi.slot.busy.silent", Product::endpoint,
-          "answers a command to a busy slot with an error", Departs{departure::slot_busy_answered});
+DEVIATION(busy_slots_answer, "mi.slot.busy.silent", Product::endpoint, "answers a command to a busy slot with an error",
+          Departs{departure::slot_busy_answered});
 DEVIATION(broken_off_commands_keep_their_slot, "mi.slot.abandoned", Product::endpoint,
           "leaves a slot in Receive when its command breaks off", Departs{departure::slot_stuck});
-DEVIATION(auto_pause_is_ignored, "mi.slot.auto-pause", Product::endpoint,
-          "offers auto pause and does not do it", misreads_requests<&no_auto_pause>());
-DEVIATION(auto_pause_is_not_told, "mi.slot.auto-pause", Product::endpoint,
-          "does not tell the pause flag of a command with CIAP", alters_answers<&hides_flags<kPaused>>());
+DEVIATION(auto_pause_is_ignored, "mi.slot.auto-pause", Product::endpoint, "offers auto pause and does not do it",
+          misreads_requests<&no_auto_pause>());
+DEVIATION(auto_pause_is_not_told, "mi.slot.auto-pause", Product::endpoint, "does not tell the pause flag of a command with CIAP",
+          alters_answers<&hides_flags<kPaused>>());
 
 // Pause and Resume.
-DEVIATION(pause_does_nothing, "mi.pause.boundary", Product::endpoint, "sends on after Pause",
-          Departs{departure::pause_ignored});
-DEVIATION(pause_holds_one_slot, "mi.pause.both", Product::endpoint, "pauses slot 0 alone",
-          Departs{departure::pause_one_slot});
-DEVIATION(pause_fails_when_repeated, "mi.pause.twice", Product::endpoint, "refuses Pause while paused",
-          hooks<PausesOnlyOnce>());
-DEVIATION(pauses_are_not_told, "mi.pause.flag", Product::endpoint, "never tells the pause flag",
-          alters_answers<&hides_flags<kPaused>>());
-DEVIATION(pause_silences_primitives, "mi.pause.primitives", Product::endpoint,
-          "answers no primitive but Resume while paused", Departs{departure::pause_silences});
-DEVIATION(time_is_asked_for_while_paused, "mi.pause.more-processing", Product::endpoint,
-          "sends More Processing Required while paused", Departs{departure::mpr_paused});
-DEVIATION(pause_takes_any_slot, "mi.pause.csi", Product::endpoint, "takes Pause and Resume for slot 1",
-          Tolerate{"mi.primitive.csi"});
-DEVIATION(pause_loses_the_answer, "mi.resume.next", Product::endpoint, "loses the answer that was paused",
-          Departs{departure::pause_drops});
-DEVIATION(resume_fails_without_a_pause, "mi.resume.idle", Product::endpoint,
-          "refuses Resume when nothing is paused", Departs{departure::resume_not_paused});
+DEVIATION(pause_does_nothing, "mi.pause.boundary", Product::endpoint, "sends on after Pause", Departs{departure::pause_ignored});
+DEVIATION(pause_holds_one_slot, "mi.pause.both", Product::endpoint, "pauses slot 0 alone", Departs{departure::pause_one_slot});
+DEVIATION(pause_fails_when_repeated, "mi.pause.twice", Product::endpoint, "refuses Pause while paused", hooks<PausesOnlyOnce>());
+DEVIATION(pauses_are_not_told, "mi.pause.flag", Product::endpoint, "never tells the pause flag", alters_answers<&hides_flags<kPaused>>());
+DEVIATION(pause_silences_primitives, "mi.pause.primitives", Product::endpoint, "answers no primitive but Resume while paused",
+          Departs{departure::pause_silences});
+DEVIATION(time_is_asked_for_while_paused, "mi.pause.more-processing", Product::endpoint, "sends More Processing Required while paused",
+          Departs{departure::mpr_paused});
+DEVIATION(pause_takes_any_slot, "mi.pause.csi", Product::endpoint, "takes Pause and Resume for slot 1", Tolerate{"mi.primitive.csi"});
+DEVIATION(pause_loses_the_answer, "mi.resume.next", Product::endpoint, "loses the answer that was paused", Departs{departure::pause_drops});
+DEVIATION(resume_fails_without_a_pause, "mi.resume.idle", Product::endpoint, "refuses Resume when nothing is paused",
+          Departs{departure::resume_not_paused});
 
 // Abort.
-DEVIATION(abort_of_idle_slots_stops_something, "mi.abort.idle", Product::endpoint,
-          "says that it aborted a command where there was none",
+DEVIATION(abort_of_idle_slots_stops_something, "mi.abort.idle", Product::endpoint, "says that it aborted a command where there was none",
           alters_answers<&abort_always_stopped_something>());
-DEVIATION(abort_says_that_there_was_nothing, "mi.abort.receive", Product::endpoint,
-          "says that there was nothing to abort", Departs{departure::abort_result});
-DEVIATION(abort_does_not_stop_commands, "mi.abort.process", Product::endpoint,
-          "answers commands that were aborted", Departs{departure::abort_answers});
-DEVIATION(abort_of_a_command_says_nothing, "mi.abort.process", Product::endpoint,
-          "says of a command that it had not begun to abort any", Departs{departure::abort_result});
-DEVIATION(abort_does_not_stop_answers, "mi.abort.transmit", Product::endpoint,
-          "sends the rest of an answer that was aborted", Departs{departure::abort_answers});
+DEVIATION(abort_says_that_there_was_nothing, "mi.abort.receive", Product::endpoint, "says that there was nothing to abort",
+          Departs{departure::abort_result});
+DEVIATION(abort_does_not_stop_commands, "mi.abort.process", Product::endpoint, "answers commands that were aborted",
+          Departs{departure::abort_answers});
+DEVIATION(abort_of_a_command_says_nothing, "mi.abort.process", Product::endpoint, "says of a command that it had not begun to abort any",
+          Departs{departure::abort_result});
+DEVIATION(abort_does_not_stop_answers, "mi.abort.transmit", Product::endpoint, "sends the rest of an answer that was aborted",
+          Departs{departure::abort_answers});
 DEVIATION(abort_empties_both_slots, "mi.abort.other", Product::endpoint, "aborts the commands of both slots",
           Departs{departure::abort_both});
-DEVIATION(abort_leaves_the_pause, "mi.abort.pause", Product::endpoint, "stays paused after Abort",
-          Departs{departure::abort_keeps_pause});
+DEVIATION(abort_leaves_the_pause, "mi.abort.pause", Product::endpoint, "stays paused after Abort", Departs{departure::abort_keeps_pause});
 
 // Replay.
-DEVIATION(replay_sends_other_bytes, "mi.replay.whole", Product::endpoint,
-          "replays an answer with another bit", Departs{departure::replay_altered});
-DEVIATION(replay_sends_nothing, "mi.replay.whole", Product::endpoint,
-          "promises an answer again and sends none", Departs{departure::replay_nothing});
-DEVIATION(replay_denies_errors, "mi.replay.error", Product::endpoint,
-          "says that an error is no answer to be replayed", hooks<DeniesErrorsToReplay>());
-DEVIATION(replay_ignores_the_offset, "mi.replay.offset", Product::endpoint,
-          "replays from the first packet whatever was asked", Departs{departure::replay_whole});
+DEVIATION(replay_sends_other_bytes, "mi.replay.whole", Product::endpoint, "replays an answer with another bit",
+          Departs{departure::replay_altered});
+DEVIATION(replay_sends_nothing, "mi.replay.whole", Product::endpoint, "promises an answer again and sends none",
+          Departs{departure::replay_nothing});
+DEVIATION(replay_denies_errors, "mi.replay.error", Product::endpoint, "says that an error is no answer to be replayed",
+          hooks<DeniesErrorsToReplay>());
+DEVIATION(replay_ignores_the_offset, "mi.replay.offset", Product::endpoint, "replays from the first packet whatever was asked",
+          Departs{departure::replay_whole});
 DEVIATION(replay_counts_packets_from_one, "mi.replay.offset", Product::endpoint,
-          "replays from the packet before the one that was asked for",
-          misreads_requests<&packets_counted_from_one>());
-DEVIATION(replay_lacks_the_header, "mi.replay.header", Product::endpoint,
-          "replays from the middle without the message header", Departs{departure::replay_headless});
-DEVIATION(replay_keeps_the_first_tag, "mi.replay.tag", Product::endpoint,
-          "replays with the tag of the first request", Departs{departure::replay_tag});
+          "replays from the packet before the one that was asked for", misreads_requests<&packets_counted_from_one>());
+DEVIATION(replay_lacks_the_header, "mi.replay.header", Product::endpoint, "replays from the middle without the message header",
+          Departs{departure::replay_headless});
+DEVIATION(replay_keeps_the_first_tag, "mi.replay.tag", Product::endpoint, "replays with the tag of the first request",
+          Departs{departure::replay_tag});
 DEVIATION(replay_outlives_abort, "mi.replay.nothing", Product::endpoint, "replays what was aborted",
           Departs{departure::abort_keeps_replay});
-DEVIATION(replay_is_always_promised, "mi.replay.nothing", Product::endpoint,
-          "promises an answer again where there is none", alters_answers<&replay_always_promised>());
-DEVIATION(replay_of_a_command_is_promised, "mi.replay.process", Product::endpoint,
-          "promises the answer to a command that is not done", alters_answers<&replay_always_promised>());
+DEVIATION(replay_is_always_promised, "mi.replay.nothing", Product::endpoint, "promises an answer again where there is none",
+          alters_answers<&replay_always_promised>());
+DEVIATION(replay_of_a_command_is_promised, "mi.replay.process", Product::endpoint, "promises the answer to a command that is not done",
+          alters_answers<&replay_always_promised>());
 DEVIATION(replay_denies_more_processing, "mi.replay.process", Product::endpoint,
           "says that More Processing Required is nothing to be replayed", hooks<DeniesMoreProcessingToReplay>());
-DEVIATION(replay_beyond_the_end_is_taken, "mi.replay.range", Product::endpoint,
-          "takes any packet number for a replay", Tolerate{"mi.primitive.rro"});
+DEVIATION(replay_beyond_the_end_is_taken, "mi.replay.range", Product::endpoint, "takes any packet number for a replay",
+          Tolerate{"mi.primitive.rro"});
 DEVIATION(replay_beyond_the_end_is_an_internal_error, "mi.replay.range", Product::endpoint,
-          "calls a packet number beyond the end an internal error",
-          AnswerMi{"mi.primitive.rro", Status::internal_error});
+          "calls a packet number beyond the end an internal error", AnswerMi{"mi.primitive.rro", Status::internal_error});
 DEVIATION(replay_sends_the_other_slot, "mi.replay.slot", Product::endpoint, "replays the other slot's answer",
           Departs{departure::replay_other_slot});
 DEVIATION(replay_leaves_the_pause, "mi.replay.pause", Product::endpoint, "stays paused after Replay",
           Departs{departure::replay_keeps_pause});
-DEVIATION(replay_counts_to_sixteen, "mi.replay.offset.far", Product::endpoint,
-          "takes four bits of the packet number of a replay", misreads_requests<&four_bits_of_the_packet_number>());
-DEVIATION(upper_flags_not_cleared, "mi.state.flags.clear.all", Product::endpoint,
-          "clears the lower error flags alone", hooks<ClearsLowFlags>());
+DEVIATION(replay_counts_to_sixteen, "mi.replay.offset.far", Product::endpoint, "takes four bits of the packet number of a replay",
+          misreads_requests<&four_bits_of_the_packet_number>());
+DEVIATION(upper_flags_not_cleared, "mi.state.flags.clear.all", Product::endpoint, "clears the lower error flags alone",
+          hooks<ClearsLowFlags>());
 
 }  // namespace fb::deviations

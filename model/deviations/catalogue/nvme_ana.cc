@@ -16,12 +16,9 @@ using nvme::AdminOpcode;
 namespace departure = subsystem::departure;
 namespace id = nvme::id_ctrl;
 
-bool is(const CommandContext& command, AdminOpcode opcode) {
-  return is_admin(command, static_cast<std::uint8_t>(opcode));
-}
+bool is(const CommandContext& command, AdminOpcode opcode) { return is_admin(command, static_cast<std::uint8_t>(opcode)); }
 bool reads_ana(const CommandContext& command) {
-  return is(command, AdminOpcode::get_log_page) &&
-         (cdw10_of(command) & 0xFF) == static_cast<std::uint32_t>(nvme::LogPage::ana);
+  return is(command, AdminOpcode::get_log_page) && (cdw10_of(command) & 0xFF) == static_cast<std::uint32_t>(nvme::LogPage::ana);
 }
 bool asks_for_groups_only(const CommandContext& command) {
   return reads_ana(command) && (cdw10_of(command) >> 8 & nvme::kAnaGroupsOnly) != 0;
@@ -89,50 +86,50 @@ bool sets_features_of_all(const CommandContext& command, Refusal& refusal) {
 
 }  // namespace
 
-DEVIATION(ana_without_the_optimized_state, "nvme.ana.claims", Product::controller,
-          "reports ANA and does not claim the optimized state", hooks<AlteringDataOut, &has_no_optimized_state>());
-DEVIATION(ana_without_a_transition_time, "nvme.ana.claims", Product::controller,
-          "reports ANA with a transition time of 0", hooks<AlteringDataOut, &has_no_transition_time>());
-DEVIATION(ana_groups_beyond_identifiers, "nvme.ana.claims", Product::controller,
-          "has more ANA groups than ANAGRPMAX allows", hooks<AlteringDataOut, &has_more_groups_than_identifiers>());
-DEVIATION(ana_without_notices, "nvme.ana.notices", Product::controller,
-          "reports ANA and cannot announce its changes", hooks<AlteringDataOut, &announces_nothing>());
-DEVIATION(ana_namespace_without_group, "nvme.ana.group-id", Product::controller,
-          "reports ANA, and its namespaces are in no group", hooks<AlteringDataOut, &is_in_group<0>>());
-DEVIATION(ana_log_of_other_groups, "nvme.ana.membership", Product::controller,
-          "Identify Namespace says another ANA group than the log", hooks<AlteringDataOut, &is_in_group<7>>());
-DEVIATION(ana_reserved_state, "nvme.ana.states", Product::controller,
-          "an ANA group is in a reserved state", hooks<AlteringDataOut, &is_in_a_reserved_state>());
+DEVIATION(ana_without_the_optimized_state, "nvme.ana.claims", Product::controller, "reports ANA and does not claim the optimized state",
+          hooks<AlteringDataOut, &has_no_optimized_state>());
+DEVIATION(ana_without_a_transition_time, "nvme.ana.claims", Product::controller, "reports ANA with a transition time of 0",
+          hooks<AlteringDataOut, &has_no_transition_time>());
+DEVIATION(ana_groups_beyond_identifiers, "nvme.ana.claims", Product::controller, "has more ANA groups than ANAGRPMAX allows",
+          hooks<AlteringDataOut, &has_more_groups_than_identifiers>());
+DEVIATION(ana_without_notices, "nvme.ana.notices", Product::controller, "reports ANA and cannot announce its changes",
+          hooks<AlteringDataOut, &announces_nothing>());
+DEVIATION(ana_namespace_without_group, "nvme.ana.group-id", Product::controller, "reports ANA, and its namespaces are in no group",
+          hooks<AlteringDataOut, &is_in_group<0>>());
+DEVIATION(ana_log_of_other_groups, "nvme.ana.membership", Product::controller, "Identify Namespace says another ANA group than the log",
+          hooks<AlteringDataOut, &is_in_group<7>>());
+DEVIATION(ana_reserved_state, "nvme.ana.states", Product::controller, "an ANA group is in a reserved state",
+          hooks<AlteringDataOut, &is_in_a_reserved_state>());
 DEVIATION(ana_groups_alone_differ, "nvme.ana.groups-only", Product::controller,
           "an ANA group has another state when it is told without its namespaces", hooks<AlteringDataOut, &is_better_alone>());
-DEVIATION(ana_time_without_ana, "nvme.ana.not-claimed", Product::controller,
-          "names a transition time although it does not report ANA", hooks<AlteringDataOut, &has_a_time_all_the_same>());
+DEVIATION(ana_time_without_ana, "nvme.ana.not-claimed", Product::controller, "names a transition time although it does not report ANA",
+          hooks<AlteringDataOut, &has_a_time_all_the_same>());
 DEVIATION(ana_group_without_ana, "nvme.ana.not-claimed", Product::controller,
           "its namespaces are in ANA groups although it does not report ANA", hooks<AlteringDataOut, &is_in_group<7>>());
-DEVIATION(ana_log_is_stale, "nvme.ana.log-state", Product::controller,
-          "the ANA log says optimized whatever happens", hooks<AlteringDataOut, &is_always_optimized>());
-DEVIATION(ana_change_count_stays, "nvme.ana.change-count", Product::controller,
-          "changes of ANA states are not counted in the log", Departs{departure::ana_count_stays});
-DEVIATION(ana_group_count_stays, "nvme.ana.change-count", Product::controller,
-          "changes of ANA states are not counted for their group", Departs{departure::ana_group_count_stays});
-DEVIATION(ana_loses_access_in_silence, "nvme.ana.entry", Product::controller,
-          "does not announce that a group becomes inaccessible", Departs{departure::ana_notice_missing});
-DEVIATION(ana_refuses_non_optimized, "nvme.ana.non-optimized", Product::controller,
-          "refuses commands where access is merely not optimized", Departs{departure::ana_non_optimized_refused});
+DEVIATION(ana_log_is_stale, "nvme.ana.log-state", Product::controller, "the ANA log says optimized whatever happens",
+          hooks<AlteringDataOut, &is_always_optimized>());
+DEVIATION(ana_change_count_stays, "nvme.ana.change-count", Product::controller, "changes of ANA states are not counted in the log",
+          Departs{departure::ana_count_stays});
+DEVIATION(ana_group_count_stays, "nvme.ana.change-count", Product::controller, "changes of ANA states are not counted for their group",
+          Departs{departure::ana_group_count_stays});
+DEVIATION(ana_loses_access_in_silence, "nvme.ana.entry", Product::controller, "does not announce that a group becomes inaccessible",
+          Departs{departure::ana_notice_missing});
+DEVIATION(ana_refuses_non_optimized, "nvme.ana.non-optimized", Product::controller, "refuses commands where access is merely not optimized",
+          Departs{departure::ana_non_optimized_refused});
 DEVIATION(ana_state_of_the_subsystem, "nvme.ana.other-group", Product::controller,
           "every ANA group is in the state of the one that changed last", Departs{departure::ana_whole_subsystem});
-DEVIATION(ana_compares_without_access, "nvme.ana.commands", Product::controller,
-          "compares in an inaccessible group", hooks<Refusing, &compares_all_the_same>());
-DEVIATION(ana_zeroes_in_transition, "nvme.ana.commands", Product::controller,
-          "writes zeroes during an ANA transition", hooks<Refusing, &zeroes_all_the_same>());
-DEVIATION(ana_refuses_log_pages, "nvme.ana.admin", Product::controller,
-          "refuses log pages while a group is inaccessible", Departs{departure::ana_admin_refused});
+DEVIATION(ana_compares_without_access, "nvme.ana.commands", Product::controller, "compares in an inaccessible group",
+          hooks<Refusing, &compares_all_the_same>());
+DEVIATION(ana_zeroes_in_transition, "nvme.ana.commands", Product::controller, "writes zeroes during an ANA transition",
+          hooks<Refusing, &zeroes_all_the_same>());
+DEVIATION(ana_refuses_log_pages, "nvme.ana.admin", Product::controller, "refuses log pages while a group is inaccessible",
+          Departs{departure::ana_admin_refused});
 DEVIATION(ana_tells_capacity_without_access, "nvme.ana.capacity", Product::controller,
           "Identify says how much of an inaccessible namespace is in use", Departs{departure::ana_capacity_kept});
 DEVIATION(ana_tells_reservation_features, "nvme.ana.features", Product::controller,
           "tells reservation features of an inaccessible namespace", hooks<Refusing, &tells_reservation_features>());
-DEVIATION(ana_sets_reservation_features, "nvme.ana.features", Product::controller,
-          "sets reservation features during an ANA transition", hooks<Refusing, &sets_reservation_features>());
+DEVIATION(ana_sets_reservation_features, "nvme.ana.features", Product::controller, "sets reservation features during an ANA transition",
+          hooks<Refusing, &sets_reservation_features>());
 DEVIATION(ana_sets_features_of_all, "nvme.ana.features.all", Product::controller,
           "sets a feature for all namespaces although one is inaccessible", hooks<Refusing, &sets_features_of_all>());
 

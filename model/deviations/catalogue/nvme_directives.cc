@@ -17,16 +17,13 @@ namespace departure = subsystem::departure;
 namespace dp = nvme::directive_parameters;
 namespace op = nvme::directive_operation;
 
-bool is(const CommandContext& command, AdminOpcode opcode) {
-  return is_admin(command, static_cast<std::uint8_t>(opcode));
-}
+bool is(const CommandContext& command, AdminOpcode opcode) { return is_admin(command, static_cast<std::uint8_t>(opcode)); }
 /// Directive Send or Receive of a type and an operation.
 bool directs(const CommandContext& command, AdminOpcode opcode, nvme::DirectiveType type, unsigned operation) {
   return is(command, opcode) && command.sqe[45] == static_cast<std::uint8_t>(type) && command.sqe[44] == operation;
 }
 bool returns_parameters(const CommandContext& command, MutableBytes data) {
-  return directs(command, AdminOpcode::directive_receive, nvme::DirectiveType::identify,
-                 op::identify_return_parameters) &&
+  return directs(command, AdminOpcode::directive_receive, nvme::DirectiveType::identify, op::identify_return_parameters) &&
          data.size() >= 96;
 }
 bool returns_streams(const CommandContext& command, MutableBytes data) {
@@ -123,27 +120,25 @@ std::optional<nvme::Status> releases_what_is_allocated_alone(const CommandContex
 }
 /// Get Status adds streams that nobody has room for.
 void opens_without_limit(const CommandContext& command, MutableBytes data) {
-  const bool status =
-      directs(command, AdminOpcode::directive_receive, nvme::DirectiveType::streams, op::streams_get_status);
+  const bool status = directs(command, AdminOpcode::directive_receive, nvme::DirectiveType::streams, op::streams_get_status);
   if (!status || data.size() < 16) return;
   for (std::uint16_t i = 0; i < 4; ++i) store_le(data.data() + 2 + 2 * i, static_cast<std::uint16_t>(i + 1));
   store_le(data.data(), std::uint16_t{4});
 }
 /// Get Status of all namespaces is empty.
 void lists_no_shared_streams(const CommandContext& command, MutableBytes data) {
-  const bool status =
-      directs(command, AdminOpcode::directive_receive, nvme::DirectiveType::streams, op::streams_get_status);
+  const bool status = directs(command, AdminOpcode::directive_receive, nvme::DirectiveType::streams, op::streams_get_status);
   const bool all = load_le<std::uint32_t>(command.sqe.data() + 4) == nvme::kAllNamespaces;
   if (status && all) std::fill(data.begin(), data.end(), std::uint8_t{0});
 }
 
 bool reads_lockdown(const CommandContext& command, MutableBytes data) {
-  return is(command, AdminOpcode::get_log_page) &&
-         (cdw10_of(command) & 0xFF) == static_cast<std::uint32_t>(nvme::LogPage::lockdown) && data.size() >= 4;
+  return is(command, AdminOpcode::get_log_page) && (cdw10_of(command) & 0xFF) == static_cast<std::uint32_t>(nvme::LogPage::lockdown) &&
+         data.size() >= 4;
 }
 std::optional<nvme::Status> no_lockdown_log(const CommandContext& command) {
-  const bool reads = is(command, AdminOpcode::get_log_page) &&
-                     (cdw10_of(command) & 0xFF) == static_cast<std::uint32_t>(nvme::LogPage::lockdown);
+  const bool reads =
+      is(command, AdminOpcode::get_log_page) && (cdw10_of(command) & 0xFF) == static_cast<std::uint32_t>(nvme::LogPage::lockdown);
   if (!reads) return {};
   return nvme::sc::invalid_log_page;
 }
@@ -212,62 +207,58 @@ class BindsOneController final : public subsystem::SubsystemHooks {
 
 }  // namespace
 
-DEVIATION(directives_without_identify, "nvme.directives.claim", Product::controller,
-          "does not enable the Identify directive", hooks<AlteringDataOut, &without_identify>());
-DEVIATION(directives_enabled_unsupported, "nvme.directives.enabled", Product::controller,
-          "enables a directive that it does not support", hooks<AlteringDataOut, &enables_what_is_not_there>());
-DEVIATION(directives_claim_persistence, "nvme.directives.persistent", Product::controller,
-          "says that Streams persists across resets", hooks<AlteringDataOut, &claims_persistence>());
+DEVIATION(directives_without_identify, "nvme.directives.claim", Product::controller, "does not enable the Identify directive",
+          hooks<AlteringDataOut, &without_identify>());
+DEVIATION(directives_enabled_unsupported, "nvme.directives.enabled", Product::controller, "enables a directive that it does not support",
+          hooks<AlteringDataOut, &enables_what_is_not_there>());
+DEVIATION(directives_claim_persistence, "nvme.directives.persistent", Product::controller, "says that Streams persists across resets",
+          hooks<AlteringDataOut, &claims_persistence>());
 DEVIATION(directives_of_any_type, "nvme.directives.type", Product::controller, "takes commands for any directive",
           Tolerate{"directive.type"});
-DEVIATION(directives_work_disabled, "nvme.directives.disabled", Product::controller,
-          "executes commands for a disabled directive", Tolerate{"directive.disabled"});
+DEVIATION(directives_work_disabled, "nvme.directives.disabled", Product::controller, "executes commands for a disabled directive",
+          Tolerate{"directive.disabled"});
 DEVIATION(directives_stay_enabled, "nvme.directives.enable", Product::controller, "disables nothing",
           Departs{departure::streams_stay_enabled});
-DEVIATION(identify_directive_switched, "nvme.directives.enable.identify", Product::controller,
-          "lets the Identify directive be disabled", Tolerate{"directive.enable"});
+DEVIATION(identify_directive_switched, "nvme.directives.enable.identify", Product::controller, "lets the Identify directive be disabled",
+          Tolerate{"directive.enable"});
 DEVIATION(unknown_directives_enabled, "nvme.directives.enable.unsupported", Product::controller,
           "says success to enabling what it does not support", Tolerate{"directive.enable"});
-DEVIATION(directives_of_all_namespaces, "nvme.directives.broadcast", Product::controller,
-          "returns the parameters of all namespaces", Tolerate{"directive.nsid.broadcast"});
-DEVIATION(directives_of_a_controller, "nvme.directives.controllers", Product::controller,
-          "keeps directives apart by controller", hooks<OfOneController>());
-DEVIATION(directives_of_all_hosts, "nvme.directives.hosts", Product::controller,
-          "enables directives for all hosts", hooks<OfAllHosts>());
-DEVIATION(directives_survive_resets, "nvme.directives.reset", Product::controller,
-          "keeps directives through a reset", Departs{departure::streams_survive_reset});
+DEVIATION(directives_of_all_namespaces, "nvme.directives.broadcast", Product::controller, "returns the parameters of all namespaces",
+          Tolerate{"directive.nsid.broadcast"});
+DEVIATION(directives_of_a_controller, "nvme.directives.controllers", Product::controller, "keeps directives apart by controller",
+          hooks<OfOneController>());
+DEVIATION(directives_of_all_hosts, "nvme.directives.hosts", Product::controller, "enables directives for all hosts", hooks<OfAllHosts>());
+DEVIATION(directives_survive_resets, "nvme.directives.reset", Product::controller, "keeps directives through a reset",
+          Departs{departure::streams_survive_reset});
 DEVIATION(directives_end_with_any_reset, "nvme.directives.reset.other", Product::controller,
           "disables directives at the reset of any controller", hooks<AnyResetDisables>());
-DEVIATION(streams_beyond_the_limit, "nvme.streams.parameters", Product::controller,
-          "offers more streams than it has", hooks<AlteringDataOut, &offers_too_many>());
-DEVIATION(streams_never_opened, "nvme.streams.open", Product::controller, "opens no stream",
-          Departs{departure::streams_never_open});
-DEVIATION(stream_0_refused, "nvme.streams.zero", Product::controller, "refuses writes with stream 0",
-          hooks<Answering, &wants_streams>());
+DEVIATION(streams_beyond_the_limit, "nvme.streams.parameters", Product::controller, "offers more streams than it has",
+          hooks<AlteringDataOut, &offers_too_many>());
+DEVIATION(streams_never_opened, "nvme.streams.open", Product::controller, "opens no stream", Departs{departure::streams_never_open});
+DEVIATION(stream_0_refused, "nvme.streams.zero", Product::controller, "refuses writes with stream 0", hooks<Answering, &wants_streams>());
 DEVIATION(streams_lose_data, "nvme.streams.data", Product::controller, "loses the data of streams",
           hooks<Answering, &loses_streamed_data>());
 DEVIATION(streams_descend, "nvme.streams.order", Product::controller, "lists open streams in descending order",
           Departs{departure::streams_order});
-DEVIATION(streams_of_any_type, "nvme.streams.type", Product::controller, "takes writes with any directive",
-          Tolerate{"io.directive"});
-DEVIATION(streams_not_ignored, "nvme.streams.ignored", Product::controller,
-          "refuses writes with a directive that is disabled", hooks<Answering, &wants_no_directives>());
+DEVIATION(streams_of_any_type, "nvme.streams.type", Product::controller, "takes writes with any directive", Tolerate{"io.directive"});
+DEVIATION(streams_not_ignored, "nvme.streams.ignored", Product::controller, "refuses writes with a directive that is disabled",
+          hooks<Answering, &wants_no_directives>());
 DEVIATION(streams_of_nobody, "nvme.streams.status-all", Product::controller, "lists no streams for all namespaces",
           hooks<AlteringDataOut, &lists_no_shared_streams>());
 DEVIATION(streams_not_released, "nvme.streams.release", Product::controller, "keeps released streams open",
           Departs{departure::streams_stay_open});
-DEVIATION(closed_streams_not_released, "nvme.streams.release.unknown", Product::controller,
-          "refuses to release what is not open", hooks<Answering, &releases_what_is_open_alone>());
-DEVIATION(streams_released_everywhere, "nvme.streams.release.broadcast", Product::controller,
-          "releases a stream in all namespaces", Tolerate{"directive.nsid.broadcast"});
-DEVIATION(stream_resources_unreported, "nvme.streams.allocate", Product::controller,
-          "does not report what it granted", Departs{departure::streams_allocated});
-DEVIATION(stream_resources_granted_twice, "nvme.streams.allocate.available", Product::controller,
-          "offers to others what it granted", Departs{departure::streams_available});
-DEVIATION(stream_resources_added, "nvme.streams.allocate.again", Product::controller,
-          "lets a host allocate again", Tolerate{"directive.streams.allocated"});
-DEVIATION(streams_without_limit, "nvme.streams.allocate.limit", Product::controller,
-          "has more streams open than resources", hooks<AlteringDataOut, &opens_without_limit>());
+DEVIATION(closed_streams_not_released, "nvme.streams.release.unknown", Product::controller, "refuses to release what is not open",
+          hooks<Answering, &releases_what_is_open_alone>());
+DEVIATION(streams_released_everywhere, "nvme.streams.release.broadcast", Product::controller, "releases a stream in all namespaces",
+          Tolerate{"directive.nsid.broadcast"});
+DEVIATION(stream_resources_unreported, "nvme.streams.allocate", Product::controller, "does not report what it granted",
+          Departs{departure::streams_allocated});
+DEVIATION(stream_resources_granted_twice, "nvme.streams.allocate.available", Product::controller, "offers to others what it granted",
+          Departs{departure::streams_available});
+DEVIATION(stream_resources_added, "nvme.streams.allocate.again", Product::controller, "lets a host allocate again",
+          Tolerate{"directive.streams.allocated"});
+DEVIATION(streams_without_limit, "nvme.streams.allocate.limit", Product::controller, "has more streams open than resources",
+          hooks<AlteringDataOut, &opens_without_limit>());
 DEVIATION(stream_resources_kept, "nvme.streams.resources", Product::controller, "does not take resources back",
           Departs{departure::streams_kept});
 DEVIATION(no_stream_resources_released, "nvme.streams.resources.none", Product::controller,
@@ -276,53 +267,50 @@ DEVIATION(disabled_streams_stay, "nvme.streams.disable", Product::controller, "k
           hooks<AlteringDataOut, &grants_more_than_asked>());
 DEVIATION(formatted_streams_stay, "nvme.streams.format", Product::controller, "keeps streams through a format",
           Departs{departure::streams_outlive_format});
-DEVIATION(deleted_streams_stay, "nvme.streams.deletion", Product::controller,
-          "keeps the streams of a deleted namespace", Departs{departure::streams_outlive_namespace});
-DEVIATION(directives_of_any_operation, "nvme.directives.operation", Product::controller,
-          "serves operations that are reserved", Tolerate{"directive.operation"});
+DEVIATION(deleted_streams_stay, "nvme.streams.deletion", Product::controller, "keeps the streams of a deleted namespace",
+          Departs{departure::streams_outlive_namespace});
+DEVIATION(directives_of_any_operation, "nvme.directives.operation", Product::controller, "serves operations that are reserved",
+          Tolerate{"directive.operation"});
 DEVIATION(directives_beyond_all_namespaces, "nvme.directives.namespace", Product::controller,
           "tells of directives of a namespace that cannot be", Tolerate{"directive.nsid"});
 DEVIATION(directives_of_inactive_namespaces, "nvme.directives.namespace", Product::controller,
           "tells of directives of an inactive namespace", Tolerate{"directive.nsid.inactive"});
-DEVIATION(streams_of_nothing, "nvme.streams.allocate.none", Product::controller,
-          "says success where no stream resources are left", Tolerate{"directive.streams.resources"});
-DEVIATION(lockdown_of_reserved_scopes, "nvme.lockdown.reserved", Product::controller,
-          "says success to a reserved scope", AnswerWith{"lockdown.scope", nvme::sc::success});
-DEVIATION(lockdown_of_reserved_interfaces, "nvme.lockdown.reserved", Product::controller,
-          "takes a reserved interface", Tolerate{"lockdown.interface"});
-DEVIATION(lockdown_log_of_reserved_scopes, "nvme.lockdown.log.reserved", Product::controller,
-          "has lists of reserved scopes", Tolerate{"log.lockdown.selection"});
+DEVIATION(streams_of_nothing, "nvme.streams.allocate.none", Product::controller, "says success where no stream resources are left",
+          Tolerate{"directive.streams.resources"});
+DEVIATION(lockdown_of_reserved_scopes, "nvme.lockdown.reserved", Product::controller, "says success to a reserved scope",
+          AnswerWith{"lockdown.scope", nvme::sc::success});
+DEVIATION(lockdown_of_reserved_interfaces, "nvme.lockdown.reserved", Product::controller, "takes a reserved interface",
+          Tolerate{"lockdown.interface"});
+DEVIATION(lockdown_log_of_reserved_scopes, "nvme.lockdown.log.reserved", Product::controller, "has lists of reserved scopes",
+          Tolerate{"log.lockdown.selection"});
 DEVIATION(lockdown_without_log, "nvme.lockdown.claim", Product::controller, "has no log of what is locked down",
           hooks<Answering, &no_lockdown_log>());
-DEVIATION(lockdown_log_of_nothing, "nvme.lockdown.log.selection", Product::controller,
-          "does not repeat what its log holds", hooks<AlteringDataOut, &selects_nothing>());
+DEVIATION(lockdown_log_of_nothing, "nvme.lockdown.log.selection", Product::controller, "does not repeat what its log holds",
+          hooks<AlteringDataOut, &selects_nothing>());
 DEVIATION(lockdown_log_descends, "nvme.lockdown.log.order", Product::controller, "lists codes in descending order",
           Departs{departure::lockdown_order});
-DEVIATION(lockdown_unlisted, "nvme.lockdown.log.prohibited", Product::controller,
-          "does not list what is prohibited", Departs{departure::lockdown_hidden});
-DEVIATION(lockdown_without_effect, "nvme.lockdown.command", Product::controller, "prohibits nothing",
-          Departs{departure::lockdown_nothing});
-DEVIATION(lockdown_of_everything, "nvme.lockdown.command.others", Product::controller,
-          "prohibits everything at once", hooks<ProhibitsAll>());
-DEVIATION(lockdown_for_ever, "nvme.lockdown.allow", Product::controller, "does not allow again",
-          Departs{departure::lockdown_sticks});
+DEVIATION(lockdown_unlisted, "nvme.lockdown.log.prohibited", Product::controller, "does not list what is prohibited",
+          Departs{departure::lockdown_hidden});
+DEVIATION(lockdown_without_effect, "nvme.lockdown.command", Product::controller, "prohibits nothing", Departs{departure::lockdown_nothing});
+DEVIATION(lockdown_of_everything, "nvme.lockdown.command.others", Product::controller, "prohibits everything at once",
+          hooks<ProhibitsAll>());
+DEVIATION(lockdown_for_ever, "nvme.lockdown.allow", Product::controller, "does not allow again", Departs{departure::lockdown_sticks});
 DEVIATION(locked_features_set, "nvme.lockdown.feature", Product::controller, "sets features that are prohibited",
           Tolerate{"lockdown.feature"});
-DEVIATION(locked_features_hidden, "nvme.lockdown.feature.read", Product::controller,
-          "refuses to read features that may not be set", hooks<HidesFeatures>());
-DEVIATION(lockdown_of_anything, "nvme.lockdown.code", Product::controller,
-          "says success to prohibiting what it cannot", Tolerate{"lockdown.code"});
-DEVIATION(lockdown_once, "nvme.lockdown.again", Product::controller, "refuses to prohibit twice",
-          hooks<RefusesRepetition>());
+DEVIATION(locked_features_hidden, "nvme.lockdown.feature.read", Product::controller, "refuses to read features that may not be set",
+          hooks<HidesFeatures>());
+DEVIATION(lockdown_of_anything, "nvme.lockdown.code", Product::controller, "says success to prohibiting what it cannot",
+          Tolerate{"lockdown.code"});
+DEVIATION(lockdown_once, "nvme.lockdown.again", Product::controller, "refuses to prohibit twice", hooks<RefusesRepetition>());
 DEVIATION(lockdown_of_no_endpoint, "nvme.lockdown.interface", Product::controller,
           "prohibits commands of an endpoint that it does not have", Tolerate{"lockdown.endpoint"});
 DEVIATION(lockdown_of_pcie, "nvme.lockdown.pcie", Product::controller, "prohibits PCIe commands in the admin queue",
           AnswerWith{"lockdown.scope", nvme::sc::success});
-DEVIATION(lockdown_of_one_controller, "nvme.lockdown.controllers", Product::controller,
-          "binds one controller alone", hooks<BindsOneController>());
-DEVIATION(lockdown_ends_with_a_reset, "nvme.lockdown.reset", Product::controller,
-          "lifts prohibitions at an NVM subsystem reset", Departs{departure::lockdown_reset});
-DEVIATION(lockdown_outlives_the_power, "nvme.lockdown.power", Product::controller,
-          "keeps prohibitions through a power cycle", Departs{departure::lockdown_power});
+DEVIATION(lockdown_of_one_controller, "nvme.lockdown.controllers", Product::controller, "binds one controller alone",
+          hooks<BindsOneController>());
+DEVIATION(lockdown_ends_with_a_reset, "nvme.lockdown.reset", Product::controller, "lifts prohibitions at an NVM subsystem reset",
+          Departs{departure::lockdown_reset});
+DEVIATION(lockdown_outlives_the_power, "nvme.lockdown.power", Product::controller, "keeps prohibitions through a power cycle",
+          Departs{departure::lockdown_power});
 
 }  // namespace fb::deviations

@@ -20,9 +20,7 @@ using nvme::IoOpcode;
 
 bool is(const CommandContext& command, AdminOpcode opcode) { return is_admin(command, static_cast<std::uint8_t>(opcode)); }
 bool is(const CommandContext& command, IoOpcode opcode) { return is_io(command, static_cast<std::uint8_t>(opcode)); }
-std::uint32_t dword_of(const CommandContext& command, std::size_t at) {
-  return load_le<std::uint32_t>(command.sqe.data() + at);
-}
+std::uint32_t dword_of(const CommandContext& command, std::size_t at) { return load_le<std::uint32_t>(command.sqe.data() + at); }
 std::uint32_t cdw11_of(const CommandContext& command) { return dword_of(command, 44); }
 std::uint32_t nlb_of(const CommandContext& command) { return (dword_of(command, 48) & 0xFFFF) + 1; }
 /// Length in the SGL descriptor.
@@ -113,8 +111,8 @@ class KeepsValue final : public subsystem::SubsystemHooks {
 };
 /// The saved under temperature threshold is that of heat.
 Answer saves_one_threshold(const CommandContext& command, MutableBytes cqe) {
-  const bool saved = concerns(command, AdminOpcode::get_features, FeatureId::temperature_threshold) &&
-                     (cdw10_of(command) >> 8 & 7) == 2 && (cdw11_of(command) >> 20 & 3) == 1;
+  const bool saved = concerns(command, AdminOpcode::get_features, FeatureId::temperature_threshold) && (cdw10_of(command) >> 8 & 7) == 2 &&
+                     (cdw11_of(command) >> 20 & 3) == 1;
   if (saved) store_le(cqe.data(), std::uint32_t{0x157});
   return Answer::send;
 }
@@ -323,10 +321,10 @@ DEVIATION(one_saved_threshold, "nvme.saved.every", Product::controller, "saves o
           hooks<AlteringCompletions, &saves_one_threshold>());
 DEVIATION(feature_outlives_resets, "nvme.features.every-reset", Product::controller, "keeps Error Recovery through a reset",
           hooks<KeepsValue, false>());
-DEVIATION(host_behavior_without_copies, "nvme.features.host-behavior", Product::controller,
-          "returns CDFE 0 whatever was set", hooks<AlteringDataOut, &forgets_copy_formats>());
-DEVIATION(feature_of_all_controllers, "nvme.features.every-controller", Product::controller,
-          "has one Error Recovery for all controllers", hooks<KeepsValue, true>());
+DEVIATION(host_behavior_without_copies, "nvme.features.host-behavior", Product::controller, "returns CDFE 0 whatever was set",
+          hooks<AlteringDataOut, &forgets_copy_formats>());
+DEVIATION(feature_of_all_controllers, "nvme.features.every-controller", Product::controller, "has one Error Recovery for all controllers",
+          hooks<KeepsValue, true>());
 DEVIATION(protection_of_all_namespaces, "nvme.write-protection.each", Product::controller,
           "tells the protection of one namespace for every other", hooks<ProtectsAll>());
 DEVIATION(vendor_logs_unlisted, "nvme.log.every-identifier", Product::controller, "answers log pages from C0h on that it does not list",
@@ -336,8 +334,8 @@ DEVIATION(far_pieces_of_a_log_differ, "nvme.log.every-piece", Product::controlle
 DEVIATION(logs_above_mdts, "nvme.log.mdts", Product::controller, "takes Get Log Page above MDTS", Tolerate{"log.length"});
 DEVIATION(changed_list_full_too_early, "nvme.log.changed-namespaces-full", Product::controller,
           "has FFFFFFFFh in the changed list of exactly 1,024 namespaces", hooks<AlteringDataOut, &gives_up_early>());
-DEVIATION(allocated_list_with_its_start, "nvme.identify.list-starts", Product::controller,
-          "includes NSID in the allocated list", hooks<AlteringDataOut, &begins_with_the_start>());
+DEVIATION(allocated_list_with_its_start, "nvme.identify.list-starts", Product::controller, "includes NSID in the allocated list",
+          hooks<AlteringDataOut, &begins_with_the_start>());
 DEVIATION(controller_list_after_its_start, "nvme.identify.controller-list-starts", Product::controller,
           "leaves CNTID out of the controller list", hooks<AlteringDataOut, &begins_after_the_start>());
 DEVIATION(long_list_cut, "nvme.identify.long-list", Product::controller, "has 1,023 identifiers in a full list",
@@ -384,8 +382,8 @@ DEVIATION(events_for_one_controller, "nvme.aer.every-controller", Product::contr
           hooks<AlteringCompletions, &tells_the_first_controller>());
 DEVIATION(ana_log_of_one_state, "nvme.ana.every-port", Product::controller, "tells every group as optimized",
           hooks<AlteringDataOut, &has_one_state_everywhere>());
-DEVIATION(third_controller_not_attached, "nvme.namespace.attach.every", Product::controller,
-          "attaches two controllers of a longer list", hooks<AlteringDataIn, &forgets_the_third>());
+DEVIATION(third_controller_not_attached, "nvme.namespace.attach.every", Product::controller, "attaches two controllers of a longer list",
+          hooks<AlteringDataIn, &forgets_the_third>());
 DEVIATION(discovery_of_64_records, "fabrics.discovery.many", Product::controller, "has 64 records in its discovery log",
           hooks<AlteringDataOut, &has_64_records>());
 DEVIATION(discovery_generation_stands, "fabrics.discovery.genctr-every", Product::controller, "never changes GENCTR",

@@ -31,26 +31,25 @@ void another_host(const CommandContext& command, MutableBytes data) {
 
 }  // namespace
 
-DEVIATION(feature_error_recovery_missing, "nvme.features.mandatory", Product::controller,
-          "the Error Recovery feature does not exist", hooks<Answering, &no_error_recovery>());
+DEVIATION(feature_error_recovery_missing, "nvme.features.mandatory", Product::controller, "the Error Recovery feature does not exist",
+          hooks<Answering, &no_error_recovery>());
 DEVIATION(feature_threshold_cannot_be_set, "nvme.features.changeable", Product::controller,
           "the temperature threshold is called changeable, and cannot be set", hooks<Answering, &threshold_stays>());
-DEVIATION(features_take_any_identifier, "nvme.features.unknown", Product::controller,
-          "features that do not exist can be read and set", Tolerate{"feature.fid"});
-DEVIATION(features_pretend_to_save, "nvme.features.not-saveable", Product::controller,
-          "accepts to save a feature that it does not save", Tolerate{"feature.save"});
-DEVIATION(number_of_queues_takes_ffff, "nvme.features.number-of-queues-invalid",
-          Product::controller, "accepts Number of Queues FFFFh",
+DEVIATION(features_take_any_identifier, "nvme.features.unknown", Product::controller, "features that do not exist can be read and set",
+          Tolerate{"feature.fid"});
+DEVIATION(features_pretend_to_save, "nvme.features.not-saveable", Product::controller, "accepts to save a feature that it does not save",
+          Tolerate{"feature.save"});
+DEVIATION(number_of_queues_takes_ffff, "nvme.features.number-of-queues-invalid", Product::controller, "accepts Number of Queues FFFFh",
           Tolerate{"feature.queues.reserved"});
 DEVIATION(number_of_queues_at_any_time, "nvme.features.number-of-queues-late", Product::controller,
           "accepts Number of Queues while I/O queues exist", Tolerate{"feature.queues.sequence"});
-DEVIATION(host_identifier_changes, "nvme.features.host-identifier-set", Product::controller,
-          "accepts another host identifier", Tolerate{"feature.hostid.set"});
+DEVIATION(host_identifier_changes, "nvme.features.host-identifier-set", Product::controller, "accepts another host identifier",
+          Tolerate{"feature.hostid.set"});
 DEVIATION(host_identifier_of_another, "nvme.features.host-identifier-get", Product::controller,
           "gives a host identifier that is not the host's", hooks<AlteringDataOut, &another_host>());
-DEVIATION(host_identifier_short, "nvme.features.host-identifier-64", Product::controller,
-          "gives half of the host identifier", Tolerate{"feature.hostid.exhid"});
-DEVIATION(keep_alive_not_rounded, "nvme.features.keep-alive-get", Product::controller,
-          "the keep alive timeout is not rounded up", Departs{"sub.kato.not_rounded"});
+DEVIATION(host_identifier_short, "nvme.features.host-identifier-64", Product::controller, "gives half of the host identifier",
+          Tolerate{"feature.hostid.exhid"});
+DEVIATION(keep_alive_not_rounded, "nvme.features.keep-alive-get", Product::controller, "the keep alive timeout is not rounded up",
+          Departs{"sub.kato.not_rounded"});
 
 }  // namespace fb::deviations

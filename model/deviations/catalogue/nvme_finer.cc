@@ -20,9 +20,7 @@ using nvme::FeatureId;
 using nvme::IoOpcode;
 namespace departure = subsystem::departure;
 
-bool is(const CommandContext& command, AdminOpcode opcode) {
-  return is_admin(command, static_cast<std::uint8_t>(opcode));
-}
+bool is(const CommandContext& command, AdminOpcode opcode) { return is_admin(command, static_cast<std::uint8_t>(opcode)); }
 bool concerns(const CommandContext& command, AdminOpcode opcode, FeatureId id) {
   return is(command, opcode) && (cdw10_of(command) & 0xFF) == static_cast<std::uint32_t>(id);
 }
@@ -116,47 +114,46 @@ class OneRequest final : public subsystem::SubsystemHooks {
 
 }  // namespace
 
-DEVIATION(thresholds_are_one, "nvme.features.thresholds-apart", Product::controller,
-          "has one temperature threshold for heat and for cold", hooks<LastIsAll<FeatureId::temperature_threshold, 1>>());
-DEVIATION(cold_without_warning, "nvme.temperature.cold", Product::controller, "never warns of cold",
-          hooks<AlteringDataOut, &never_cold>());
-DEVIATION(keep_alive_cut_to_ten_seconds, "nvme.features.keep-alive-set", Product::controller,
-          "cuts a keep alive timeout that is set", hooks<LastIsAll<FeatureId::keep_alive_timer, 10'000>>());
-DEVIATION(error_recovery_limit_cut, "nvme.features.kept-whole", Product::controller,
-          "keeps a byte of the error recovery limit", hooks<AlteringCompletions, &half_a_limit>());
+DEVIATION(thresholds_are_one, "nvme.features.thresholds-apart", Product::controller, "has one temperature threshold for heat and for cold",
+          hooks<LastIsAll<FeatureId::temperature_threshold, 1>>());
+DEVIATION(cold_without_warning, "nvme.temperature.cold", Product::controller, "never warns of cold", hooks<AlteringDataOut, &never_cold>());
+DEVIATION(keep_alive_cut_to_ten_seconds, "nvme.features.keep-alive-set", Product::controller, "cuts a keep alive timeout that is set",
+          hooks<LastIsAll<FeatureId::keep_alive_timer, 10'000>>());
+DEVIATION(error_recovery_limit_cut, "nvme.features.kept-whole", Product::controller, "keeps a byte of the error recovery limit",
+          hooks<AlteringCompletions, &half_a_limit>());
 DEVIATION(write_protection_untold, "nvme.write-protection.attribute", Product::controller,
           "does not say that a namespace is write protected", hooks<AlteringDataOut, &hides_protection>());
-DEVIATION(write_protection_of_write_alone, "nvme.write-protection.all-writes", Product::controller,
-          "protects from Write alone", hooks<Refusing, &guards_writes_alone>());
-DEVIATION(events_after_any_log, "nvme.aer.other-log", Product::controller,
-          "reading any log page lets events through again", Departs{departure::event_any_log});
-DEVIATION(events_outlive_their_log, "nvme.aer.read-first", Product::controller,
-          "reports events whose log page was read before", Departs{departure::event_not_rearmed});
+DEVIATION(write_protection_of_write_alone, "nvme.write-protection.all-writes", Product::controller, "protects from Write alone",
+          hooks<Refusing, &guards_writes_alone>());
+DEVIATION(events_after_any_log, "nvme.aer.other-log", Product::controller, "reading any log page lets events through again",
+          Departs{departure::event_any_log});
+DEVIATION(events_outlive_their_log, "nvme.aer.read-first", Product::controller, "reports events whose log page was read before",
+          Departs{departure::event_not_rearmed});
 DEVIATION(events_masked_through_resets, "nvme.aer.after-reset", Product::controller,
           "waits through a controller reset for a log page to be read", Departs{departure::event_reset});
-DEVIATION(spare_told_as_reliability, "nvme.aer.health-kinds", Product::controller,
-          "announces a low spare as a degraded reliability", hooks<AlteringCompletions, &reliability_for_spare>());
-DEVIATION(event_requests_refused_early, "nvme.aer.limit", Product::controller,
-          "refuses requests within the limit that it names", hooks<OneRequest>());
-DEVIATION(errors_without_namespace, "nvme.log.error-namespace", Product::controller,
-          "error log entries name no namespace", hooks<AlteringDataOut, &errors_of_no_namespace>());
-DEVIATION(health_tells_spare_for_wear, "nvme.log.smart-values", Product::controller,
-          "has Available Spare in Percentage Used", hooks<AlteringDataOut, &spare_for_wear>());
-DEVIATION(health_counts_no_errors, "nvme.log.error-entries-counted", Product::controller,
-          "the health log counts no error log entries", hooks<AlteringDataOut, &counts_no_errors>());
-DEVIATION(health_mixes_counters_up, "nvme.log.smart-counts", Product::controller,
-          "Host Write Commands counts what reads", hooks<AlteringDataOut, &reads_are_writes>());
-DEVIATION(uuid_of_each_controller, "nvme.identify.names-last", Product::controller,
-          "a namespace has another UUID for each controller", hooks<AlteringDataOut, &uuids_of_controllers>());
+DEVIATION(spare_told_as_reliability, "nvme.aer.health-kinds", Product::controller, "announces a low spare as a degraded reliability",
+          hooks<AlteringCompletions, &reliability_for_spare>());
+DEVIATION(event_requests_refused_early, "nvme.aer.limit", Product::controller, "refuses requests within the limit that it names",
+          hooks<OneRequest>());
+DEVIATION(errors_without_namespace, "nvme.log.error-namespace", Product::controller, "error log entries name no namespace",
+          hooks<AlteringDataOut, &errors_of_no_namespace>());
+DEVIATION(health_tells_spare_for_wear, "nvme.log.smart-values", Product::controller, "has Available Spare in Percentage Used",
+          hooks<AlteringDataOut, &spare_for_wear>());
+DEVIATION(health_counts_no_errors, "nvme.log.error-entries-counted", Product::controller, "the health log counts no error log entries",
+          hooks<AlteringDataOut, &counts_no_errors>());
+DEVIATION(health_mixes_counters_up, "nvme.log.smart-counts", Product::controller, "Host Write Commands counts what reads",
+          hooks<AlteringDataOut, &reads_are_writes>());
+DEVIATION(uuid_of_each_controller, "nvme.identify.names-last", Product::controller, "a namespace has another UUID for each controller",
+          hooks<AlteringDataOut, &uuids_of_controllers>());
 DEVIATION(independent_page_of_another_group, "nvme.identify.independent-namespace", Product::controller,
           "the pages of a namespace name different ANA groups", hooks<AlteringDataOut, &no_group>());
-DEVIATION(fused_lengths_differ, "nvme.fused.lengths", Product::controller,
-          "a fused Write may have more blocks than were compared", Tolerate{"fused.range"});
-DEVIATION(spoilt_blocks_compare, "nvme.compare.unreadable", Product::controller,
-          "compares blocks that cannot be read", hooks<Refusing, &compares_spoilt_blocks>());
-DEVIATION(traffic_once_is_for_ever, "fabrics.keep-alive.silence", Product::controller,
-          "a command once takes the timer off for ever", Departs{departure::traffic_stays});
-DEVIATION(queue_one_short, "fabrics.flow-control.capacity", Product::controller,
-          "a queue holds one command less than it should", Departs{departure::queue_short});
+DEVIATION(fused_lengths_differ, "nvme.fused.lengths", Product::controller, "a fused Write may have more blocks than were compared",
+          Tolerate{"fused.range"});
+DEVIATION(spoilt_blocks_compare, "nvme.compare.unreadable", Product::controller, "compares blocks that cannot be read",
+          hooks<Refusing, &compares_spoilt_blocks>());
+DEVIATION(traffic_once_is_for_ever, "fabrics.keep-alive.silence", Product::controller, "a command once takes the timer off for ever",
+          Departs{departure::traffic_stays});
+DEVIATION(queue_one_short, "fabrics.flow-control.capacity", Product::controller, "a queue holds one command less than it should",
+          Departs{departure::queue_short});
 
 }  // namespace fb::deviations

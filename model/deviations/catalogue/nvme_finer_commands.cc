@@ -45,8 +45,7 @@ bool copies_to_anything(const CommandContext& command, Refusal& refusal) {
 /// Zones that the controller has closed by itself are reported as open still.
 void closed_are_open(const CommandContext& command, MutableBytes data) {
   if (!is_io(command, static_cast<std::uint8_t>(IoOpcode::zone_management_receive))) return;
-  for (std::size_t at = nvme::ZoneReportHeader::size; at + nvme::ZoneDescriptor::size <= data.size();
-       at += nvme::ZoneDescriptor::size) {
+  for (std::size_t at = nvme::ZoneReportHeader::size; at + nvme::ZoneDescriptor::size <= data.size(); at += nvme::ZoneDescriptor::size) {
     MutableView<nvme::ZoneDescriptor> zone{data.subspan(at, nvme::ZoneDescriptor::size)};
     if (zone.get(nvme::zone_descriptor::zs) != nvme::ZoneState::closed) continue;
     zone.set(nvme::zone_descriptor::zs, nvme::ZoneState::implicitly_opened);
@@ -73,8 +72,7 @@ void of_none(const CommandContext& command, MutableBytes data) {
 
 }  // namespace
 
-#define CONTROLLER(name, requirement, what, ...) \
-  DEVIATION(name, "nvme." requirement, Product::controller, what, __VA_ARGS__)
+#define CONTROLLER(name, requirement, what, ...) DEVIATION(name, "nvme." requirement, Product::controller, what, __VA_ARGS__)
 
 CONTROLLER(events_hold_all_types_back, "aer.types-apart", "holds events of every type back behind one",
            Departs{departure::event_types_shared});
@@ -88,11 +86,9 @@ CONTROLLER(reads_change_blocks, "log.effects-content", "says that Read changes b
            hooks<AlteringDataOut, &other_effect<IoOpcode::read, kLbcc>>());
 CONTROLLER(formats_change_no_blocks, "log.effects-content", "says that Format NVM changes no blocks",
            hooks<AlteringDataOut, &other_effect<AdminOpcode::format_nvm, kLbcc>>());
-CONTROLLER(management_changes_no_namespaces, "log.effects-inventory",
-           "says that Namespace Management changes no inventory",
+CONTROLLER(management_changes_no_namespaces, "log.effects-inventory", "says that Namespace Management changes no inventory",
            hooks<AlteringDataOut, &other_effect<AdminOpcode::namespace_management, kNic>>());
-CONTROLLER(attachment_changes_no_namespaces, "log.effects-inventory",
-           "says that Namespace Attachment changes no inventory",
+CONTROLLER(attachment_changes_no_namespaces, "log.effects-inventory", "says that Namespace Attachment changes no inventory",
            hooks<AlteringDataOut, &other_effect<AdminOpcode::namespace_attachment, kNic>>());
 CONTROLLER(formats_change_no_capabilities, "log.effects-capabilities", "says that Format NVM changes no capabilities",
            hooks<AlteringDataOut, &other_effect<AdminOpcode::format_nvm, kNcc>>());
@@ -100,41 +96,32 @@ CONTROLLER(reservation_report_unlisted, "log.effects", "leaves Reservation Repor
            hooks<AlteringDataOut, &other_effect<IoOpcode::reservation_report, std::uint8_t{1}>>());
 CONTROLLER(copy_stops_short_of_its_limits, "copy.limits-reached", "refuses what MSSRL and MCL allow",
            Departs{departure::copy_limits_short});
-CONTROLLER(copy_leaves_fua_to_the_cache, "copy.fua", "takes Copy with FUA into the cache",
-           Departs{departure::copy_cached});
-CONTROLLER(copy_past_reservations, "copy.reservation", "copies to what another host has reserved",
-           hooks<Refusing, &copies_to_anything>());
+CONTROLLER(copy_leaves_fua_to_the_cache, "copy.fua", "takes Copy with FUA into the cache", Departs{departure::copy_cached});
+CONTROLLER(copy_past_reservations, "copy.reservation", "copies to what another host has reserved", hooks<Refusing, &copies_to_anything>());
 CONTROLLER(copy_out_of_reservations, "copy.across.reservation", "copies from what is exclusive to another host",
            hooks<Refusing, &copies_to_anything>());
 CONTROLLER(reservation_of_all_ends_in_silence, "reservation.notice.released-all",
-           "does not tell that a reservation of all registrants was released",
-           Departs{departure::reservation_release_all});
-CONTROLLER(reservation_changes_type_in_silence, "reservation.notice.type",
-           "does not tell that a reservation has got another type", Departs{departure::reservation_type_silent});
+           "does not tell that a reservation of all registrants was released", Departs{departure::reservation_release_all});
+CONTROLLER(reservation_changes_type_in_silence, "reservation.notice.type", "does not tell that a reservation has got another type",
+           Departs{departure::reservation_type_silent});
 CONTROLLER(reservation_masks_one_kind, "reservation.notice.masks", "masks preempted registrations alone",
            Departs{departure::reservation_mask_first});
-CONTROLLER(reservation_masks_everywhere, "reservation.notice.mask-namespace",
-           "sets the mask of every namespace, whichever is named", Departs{departure::reservation_mask_wide});
-CONTROLLER(reservation_masks_the_first, "reservation.notice.mask-all",
-           "sets the mask of the first namespace where all are meant", Departs{departure::reservation_mask_narrow});
-CONTROLLER(zones_all_opened, "zones.send.all.open", "Open Zone of all opens zones of every state",
-           Departs{departure::zone_all_opens});
-CONTROLLER(zones_first_opened, "zones.send.all.open", "Open Zone of all opens one",
-           Departs{departure::zone_all_first});
+CONTROLLER(reservation_masks_everywhere, "reservation.notice.mask-namespace", "sets the mask of every namespace, whichever is named",
+           Departs{departure::reservation_mask_wide});
+CONTROLLER(reservation_masks_the_first, "reservation.notice.mask-all", "sets the mask of the first namespace where all are meant",
+           Departs{departure::reservation_mask_narrow});
+CONTROLLER(zones_all_opened, "zones.send.all.open", "Open Zone of all opens zones of every state", Departs{departure::zone_all_opens});
+CONTROLLER(zones_first_opened, "zones.send.all.open", "Open Zone of all opens one", Departs{departure::zone_all_first});
 CONTROLLER(zones_closed_stay_at_reset, "zones.send.all.reset-closed", "Reset Zone of all leaves closed zones",
            Departs{departure::zone_all_closed});
-CONTROLLER(zones_first_taken_offline, "zones.send.all.offline", "Offline Zone of all takes one",
-           Departs{departure::zone_all_first});
-CONTROLLER(zones_read_only_change, "zones.send.read-only", "lets read only zones be changed",
-           Tolerate{"zone.send.transition"});
+CONTROLLER(zones_first_taken_offline, "zones.send.all.offline", "Offline Zone of all takes one", Departs{departure::zone_all_first});
+CONTROLLER(zones_read_only_change, "zones.send.read-only", "lets read only zones be changed", Tolerate{"zone.send.transition"});
 CONTROLLER(zones_empty_report_has_others, "zones.report.option.each", "reports another zone for an empty one",
            hooks<AlteringDataOut, &of_another_state<nvme::ZoneReporting::empty, nvme::ZoneState::full>>());
 CONTROLLER(zones_offline_report_has_none, "zones.report.option.each", "reports no zone that is offline",
            hooks<AlteringDataOut, &of_none<nvme::ZoneReporting::offline>>());
-CONTROLLER(zones_implicit_report_is_explicit, "zones.report.option.each",
-           "reports explicitly opened zones for implicitly opened ones",
-           hooks<AlteringDataOut, &of_another_state<nvme::ZoneReporting::implicitly_opened,
-                                                    nvme::ZoneState::explicitly_opened>>());
+CONTROLLER(zones_implicit_report_is_explicit, "zones.report.option.each", "reports explicitly opened zones for implicitly opened ones",
+           hooks<AlteringDataOut, &of_another_state<nvme::ZoneReporting::implicitly_opened, nvme::ZoneState::explicitly_opened>>());
 CONTROLLER(zones_open_without_bound, "zones.limits.counted", "lets more zones be open than MOR says",
            hooks<AlteringDataOut, &closed_are_open>());
 

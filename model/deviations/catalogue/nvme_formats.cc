@@ -48,28 +48,27 @@ void takes_a_step_more(const CommandContext& command, MutableBytes data) {
 
 }  // namespace
 
-DEVIATION(format_page_with_sizes, "nvme.identify.format-page", Product::controller,
-          "tells the size of a namespace in the page of a format", hooks<AlteringDataOut, &tells_a_size>());
-DEVIATION(format_page_of_another, "nvme.identify.format-page", Product::controller,
-          "tells another block size in the page of a format", Departs{departure::identify_format_wrong});
+DEVIATION(format_page_with_sizes, "nvme.identify.format-page", Product::controller, "tells the size of a namespace in the page of a format",
+          hooks<AlteringDataOut, &tells_a_size>());
+DEVIATION(format_page_of_another, "nvme.identify.format-page", Product::controller, "tells another block size in the page of a format",
+          Departs{departure::identify_format_wrong});
 DEVIATION(format_page_with_a_mask, "nvme.identify.format-command-set", Product::controller,
           "has a storage tag mask in the page of a format", hooks<AlteringDataOut, &has_a_mask>());
-DEVIATION(format_page_of_nothing, "nvme.identify.format-unknown", Product::controller,
-          "has pages of formats that there are not", Tolerate{"identify.format"});
-DEVIATION(common_page_with_a_mask, "nvme.identify.command-set-broadcast", Product::controller,
-          "has a storage tag mask of all namespaces", hooks<AlteringDataOut, &has_a_common_mask>());
-DEVIATION(common_page_missing, "nvme.identify.command-set-broadcast", Product::controller,
-          "tells nothing of all namespaces", hooks<Answering, &has_no_common_page>());
+DEVIATION(format_page_of_nothing, "nvme.identify.format-unknown", Product::controller, "has pages of formats that there are not",
+          Tolerate{"identify.format"});
+DEVIATION(common_page_with_a_mask, "nvme.identify.command-set-broadcast", Product::controller, "has a storage tag mask of all namespaces",
+          hooks<AlteringDataOut, &has_a_common_mask>());
+DEVIATION(common_page_missing, "nvme.identify.command-set-broadcast", Product::controller, "tells nothing of all namespaces",
+          hooks<Answering, &has_no_common_page>());
 DEVIATION(allocated_independent_other, "nvme.identify.allocated-independent", Product::controller,
-          "tells something else of allocated namespaces than of attached ones",
-          hooks<AlteringDataOut, &shows_all_as_shared>());
-DEVIATION(granularity_of_no_format, "nvme.namespace.granularity.list", Product::controller,
-          "has more granularities than formats", hooks<AlteringDataOut, &has_too_many_steps>());
-DEVIATION(granularity_behind_the_last, "nvme.namespace.granularity.list", Product::controller,
-          "has granularities behind the last", hooks<AlteringDataOut, &has_steps_behind_the_last>());
-DEVIATION(granularity_enforced, "nvme.namespace.granularity.hint", Product::controller,
-          "makes namespaces in whole steps alone", Departs{departure::nsm_granularity});
-DEVIATION(granularity_wasted, "nvme.namespace.granularity.capacity", Product::controller,
-          "takes more capacity than a whole step", hooks<AlteringDataOut, &takes_a_step_more>());
+          "tells something else of allocated namespaces than of attached ones", hooks<AlteringDataOut, &shows_all_as_shared>());
+DEVIATION(granularity_of_no_format, "nvme.namespace.granularity.list", Product::controller, "has more granularities than formats",
+          hooks<AlteringDataOut, &has_too_many_steps>());
+DEVIATION(granularity_behind_the_last, "nvme.namespace.granularity.list", Product::controller, "has granularities behind the last",
+          hooks<AlteringDataOut, &has_steps_behind_the_last>());
+DEVIATION(granularity_enforced, "nvme.namespace.granularity.hint", Product::controller, "makes namespaces in whole steps alone",
+          Departs{departure::nsm_granularity});
+DEVIATION(granularity_wasted, "nvme.namespace.granularity.capacity", Product::controller, "takes more capacity than a whole step",
+          hooks<AlteringDataOut, &takes_a_step_more>());
 
 }  // namespace fb::deviations

@@ -22,16 +22,12 @@ using nvme::IoOpcode;
 namespace departure = subsystem::departure;
 
 constexpr std::uint8_t code(IoOpcode opcode) { return static_cast<std::uint8_t>(opcode); }
-bool is(const CommandContext& command, AdminOpcode opcode) {
-  return is_admin(command, static_cast<std::uint8_t>(opcode));
-}
+bool is(const CommandContext& command, AdminOpcode opcode) { return is_admin(command, static_cast<std::uint8_t>(opcode)); }
 bool identifies_all(const CommandContext& command, nvme::Cns cns, MutableBytes data) {
   return identifies(command, cns) && data.size() == nvme::kIdentifySize;
 }
 std::uint32_t nsid_of(const CommandContext& command) { return load_le<std::uint32_t>(command.sqe.data() + 4); }
-std::uint64_t end_of(const CommandContext& command) {
-  return slba_of(command) + load_le<std::uint16_t>(command.sqe.data() + 48) + 1u;
-}
+std::uint64_t end_of(const CommandContext& command) { return slba_of(command) + load_le<std::uint16_t>(command.sqe.data() + 48) + 1u; }
 
 void is_no_io_controller(const CommandContext& command, MutableBytes data) {
   if (identifies_all(command, nvme::Cns::controller, data)) data[nvme::id_ctrl::cntrltype.offset] = 3;
@@ -60,8 +56,8 @@ void one_name(const CommandContext& command, MutableBytes data) {
   }
 }
 void claims_no_arbitration(const CommandContext& command, MutableBytes data) {
-  const bool reads = is(command, AdminOpcode::get_log_page) &&
-                     (cdw10_of(command) & 0xFF) == static_cast<std::uint32_t>(nvme::LogPage::feature_effects);
+  const bool reads =
+      is(command, AdminOpcode::get_log_page) && (cdw10_of(command) & 0xFF) == static_cast<std::uint32_t>(nvme::LogPage::feature_effects);
   if (reads && data.size() >= 8) data[4] = 0;
 }
 std::optional<nvme::Status> short_logs_refused(const CommandContext& command) {
@@ -196,53 +192,51 @@ class ForgetsAtReset final : public subsystem::SubsystemHooks {
 
 }  // namespace
 
-DEVIATION(controller_of_another_type, "nvme.identify.controller-type", Product::controller,
-          "says that it is an administrative controller", hooks<AlteringDataOut, &is_no_io_controller>());
-DEVIATION(namespaces_beyond_nn, "nvme.identify.namespace-count", Product::controller,
-          "has namespaces and says NN 0", hooks<AlteringDataOut, &has_no_namespaces>());
-DEVIATION(command_set_not_identified, "nvme.identify.command-set", Product::controller,
-          "does not know CNS 06h", hooks<Answering, &no_command_set_pages>());
-DEVIATION(command_set_in_no_combination, "nvme.identify.command-set-vector", Product::controller,
-          "lists no combination", hooks<AlteringDataOut, &no_combinations>());
-DEVIATION(command_sets_of_any_kind, "nvme.identify.command-set-unknown", Product::controller,
-          "identifies command sets that nobody has", Tolerate{"identify.csi"});
+DEVIATION(controller_of_another_type, "nvme.identify.controller-type", Product::controller, "says that it is an administrative controller",
+          hooks<AlteringDataOut, &is_no_io_controller>());
+DEVIATION(namespaces_beyond_nn, "nvme.identify.namespace-count", Product::controller, "has namespaces and says NN 0",
+          hooks<AlteringDataOut, &has_no_namespaces>());
+DEVIATION(command_set_not_identified, "nvme.identify.command-set", Product::controller, "does not know CNS 06h",
+          hooks<Answering, &no_command_set_pages>());
+DEVIATION(command_set_in_no_combination, "nvme.identify.command-set-vector", Product::controller, "lists no combination",
+          hooks<AlteringDataOut, &no_combinations>());
+DEVIATION(command_sets_of_any_kind, "nvme.identify.command-set-unknown", Product::controller, "identifies command sets that nobody has",
+          Tolerate{"identify.csi"});
 DEVIATION(namespaces_without_names, "nvme.identify.names", Product::controller, "has namespaces without names",
           hooks<AlteringDataOut, &no_names>());
-DEVIATION(namespaces_of_one_name, "nvme.identify.names-unique", Product::controller,
-          "gives all namespaces one name", hooks<AlteringDataOut, &one_name>());
-DEVIATION(arbitration_not_claimed, "nvme.log.feature-effects", Product::controller,
-          "does not claim Arbitration in log page 12h", hooks<AlteringDataOut, &claims_no_arbitration>());
-DEVIATION(indexes_taken_for_offsets, "nvme.log.offset-type", Product::controller,
-          "takes indexes where it knows none", Tolerate{"log.offset_type"});
+DEVIATION(namespaces_of_one_name, "nvme.identify.names-unique", Product::controller, "gives all namespaces one name",
+          hooks<AlteringDataOut, &one_name>());
+DEVIATION(arbitration_not_claimed, "nvme.log.feature-effects", Product::controller, "does not claim Arbitration in log page 12h",
+          hooks<AlteringDataOut, &claims_no_arbitration>());
+DEVIATION(indexes_taken_for_offsets, "nvme.log.offset-type", Product::controller, "takes indexes where it knows none",
+          Tolerate{"log.offset_type"});
 DEVIATION(short_logs_not_read, "nvme.log.length", Product::controller, "refuses to give less than 64 bytes of a log",
           hooks<Answering, &short_logs_refused>());
 DEVIATION(controller_features_of_namespaces, "nvme.features.not-namespace-specific", Product::controller,
           "sets features of the controller for a namespace", Tolerate{"feature.namespace_specific"});
-DEVIATION(host_memory_wanted, "nvme.features.host-memory-buffer", Product::controller,
-          "has a host memory buffer", hooks<Answering, &has_feature<FeatureId::host_memory_buffer>>());
+DEVIATION(host_memory_wanted, "nvme.features.host-memory-buffer", Product::controller, "has a host memory buffer",
+          hooks<Answering, &has_feature<FeatureId::host_memory_buffer>>());
 DEVIATION(interrupts_coalesced, "nvme.features.interrupts", Product::controller, "coalesces interrupts",
           hooks<Answering, &has_feature<FeatureId::interrupt_coalescing>>());
-DEVIATION(flush_of_all_refused, "nvme.flush.all", Product::controller,
-          "claims Flush of all namespaces and refuses it", hooks<Answering, &no_flush_of_all>());
+DEVIATION(flush_of_all_refused, "nvme.flush.all", Product::controller, "claims Flush of all namespaces and refuses it",
+          hooks<Answering, &no_flush_of_all>());
 DEVIATION(odd_writes_damaged, "nvme.write.sizes", Product::controller, "damages writes of seventeen blocks",
           hooks<AlteringDataIn, &odd_writes_end_wrong>());
 DEVIATION(writes_one_block_more, "nvme.write.neighbours", Product::controller, "writes a block too many",
           hooks<TakesOneMore<IoOpcode::write>>());
-DEVIATION(writes_to_two_namespaces, "nvme.write.namespace", Product::controller,
-          "writes to the second namespace too", hooks<WritesEverywhere>());
+DEVIATION(writes_to_two_namespaces, "nvme.write.namespace", Product::controller, "writes to the second namespace too",
+          hooks<WritesEverywhere>());
 DEVIATION(zeroes_one_block_more, "nvme.write-zeroes.neighbours", Product::controller, "zeroes a block too many",
           hooks<TakesOneMore<IoOpcode::write_zeroes>>());
-DEVIATION(deallocates_between_ranges, "nvme.deallocate.ranges", Product::controller,
-          "deallocates what lies between two ranges", hooks<DeallocatesBetween>());
-DEVIATION(compares_one_block_more, "nvme.compare.neighbours", Product::controller,
-          "compares a block too many", hooks<ComparesOneMore>());
+DEVIATION(deallocates_between_ranges, "nvme.deallocate.ranges", Product::controller, "deallocates what lies between two ranges",
+          hooks<DeallocatesBetween>());
+DEVIATION(compares_one_block_more, "nvme.compare.neighbours", Product::controller, "compares a block too many", hooks<ComparesOneMore>());
 DEVIATION(queues_with_caches, "nvme.queues.data", Product::controller, "reads old data through the second queue",
           hooks<QueuesHaveCaches>());
-DEVIATION(reads_mixed_up, "nvme.queues.depth", Product::controller,
-          "gives a read the data of another one", hooks<MixesReadsUp>());
-DEVIATION(writes_once_and_again, "nvme.write.last-wins", Product::controller,
-          "does not do a third Write to one place", hooks<LosesAWrite>());
-DEVIATION(writes_undone_by_resets, "nvme.write.survives-reset", Product::controller,
-          "loses the last Write in a controller reset", hooks<ForgetsAtReset>());
+DEVIATION(reads_mixed_up, "nvme.queues.depth", Product::controller, "gives a read the data of another one", hooks<MixesReadsUp>());
+DEVIATION(writes_once_and_again, "nvme.write.last-wins", Product::controller, "does not do a third Write to one place",
+          hooks<LosesAWrite>());
+DEVIATION(writes_undone_by_resets, "nvme.write.survives-reset", Product::controller, "loses the last Write in a controller reset",
+          hooks<ForgetsAtReset>());
 
 }  // namespace fb::deviations

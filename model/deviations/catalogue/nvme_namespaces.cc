@@ -19,15 +19,12 @@ using nvme::AdminOpcode;
 using nvme::Cns;
 namespace departure = subsystem::departure;
 
-bool is(const CommandContext& command, AdminOpcode opcode) {
-  return is_admin(command, static_cast<std::uint8_t>(opcode));
-}
+bool is(const CommandContext& command, AdminOpcode opcode) { return is_admin(command, static_cast<std::uint8_t>(opcode)); }
 std::uint32_t nsid_of(const CommandContext& command) { return load_le<std::uint32_t>(command.sqe.data() + 4); }
 std::uint16_t number_at(ByteView data, std::size_t index) { return load_le<std::uint16_t>(data.data() + 2 * index); }
 
 void attachment_unclaimed(const CommandContext& command, MutableBytes data) {
-  if (is(command, AdminOpcode::get_log_page) && (cdw10_of(command) & 0xFF) == 5 && data.size() == 4096)
-    data[4 * 0x15] = 0;
+  if (is(command, AdminOpcode::get_log_page) && (cdw10_of(command) & 0xFF) == 5 && data.size() == 4096) data[4 * 0x15] = 0;
 }
 void first_allocated_missing(const CommandContext& command, MutableBytes data) {
   if (!identifies(command, Cns::allocated_namespace_list)) return;
@@ -118,20 +115,19 @@ DEVIATION(namespaces_without_attachment, "nvme.namespace.claim", Product::contro
 DEVIATION(allocated_list_without_the_first, "nvme.namespace.allocated.list", Product::controller,
           "leaves the first namespace out of the allocated list", hooks<AlteringDataOut, &first_allocated_missing>());
 DEVIATION(allocated_list_from_its_start, "nvme.namespace.allocated.start", Product::controller,
-          "begins the allocated list with the NSID of the command",
-          hooks<AlteringDataOut, &allocated_from_the_first>());
+          "begins the allocated list with the NSID of the command", hooks<AlteringDataOut, &allocated_from_the_first>());
 DEVIATION(allocated_namespace_of_another_size, "nvme.namespace.allocated.identify", Product::controller,
           "tells another size of an allocated namespace", hooks<AlteringDataOut, &allocated_size_other>());
 DEVIATION(unallocated_namespace_has_a_capacity, "nvme.namespace.allocated.unallocated", Product::controller,
           "tells a capacity of an NSID that is not allocated", hooks<AlteringDataOut, &unallocated_has_a_size>());
-DEVIATION(namespace_without_controllers, "nvme.namespace.controllers.list", Product::controller,
-          "lists no controllers of a namespace", hooks<AlteringDataOut, &no_controllers>());
-DEVIATION(namespace_controllers_from_below, "nvme.namespace.controllers.start", Product::controller,
-          "lists controllers below CNTID", hooks<AlteringDataOut, &controllers_from_the_first>());
+DEVIATION(namespace_without_controllers, "nvme.namespace.controllers.list", Product::controller, "lists no controllers of a namespace",
+          hooks<AlteringDataOut, &no_controllers>());
+DEVIATION(namespace_controllers_from_below, "nvme.namespace.controllers.start", Product::controller, "lists controllers below CNTID",
+          hooks<AlteringDataOut, &controllers_from_the_first>());
 DEVIATION(namespace_of_a_foreign_controller, "nvme.namespace.controllers.known", Product::controller,
           "lists a controller that the subsystem does not have", hooks<AlteringDataOut, &one_controller_more>());
-DEVIATION(namespaces_have_nothing_in_common, "nvme.namespace.common", Product::controller,
-          "refuses Identify Namespace with FFFFFFFFh", hooks<Answering, &nothing_in_common>());
+DEVIATION(namespaces_have_nothing_in_common, "nvme.namespace.common", Product::controller, "refuses Identify Namespace with FFFFFFFFh",
+          hooks<Answering, &nothing_in_common>());
 DEVIATION(more_unallocated_than_total, "nvme.namespace.capacity", Product::controller,
           "tells more unallocated capacity than there is in all", hooks<AlteringDataOut, &more_free_than_there_is>());
 
@@ -139,103 +135,100 @@ DEVIATION(namespace_selection_of_any_kind, "nvme.namespace.select.reserved", Pro
           "takes a reserved selection for a creation", Tolerate{"namespace.management.select"});
 DEVIATION(creation_for_any_command_set, "nvme.namespace.create.command-set", Product::controller,
           "makes namespaces for command sets that it does not have", Tolerate{"namespace.create.csi"});
-DEVIATION(creation_names_another_nsid, "nvme.namespace.create", Product::controller,
-          "names the NSID behind the one it created", Departs{departure::nsm_nsid});
-DEVIATION(creation_is_not_allocated, "nvme.namespace.create", Product::controller,
-          "lists the attached namespaces as the allocated ones", Departs{departure::nsa_active});
-DEVIATION(creation_attaches, "nvme.namespace.create.detached", Product::controller,
-          "attaches what it creates", Departs{departure::nsm_attached});
-DEVIATION(creation_is_listed_as_active, "nvme.namespace.create.detached", Product::controller,
-          "lists all namespaces as active", Departs{departure::nsa_listed});
+DEVIATION(creation_names_another_nsid, "nvme.namespace.create", Product::controller, "names the NSID behind the one it created",
+          Departs{departure::nsm_nsid});
+DEVIATION(creation_is_not_allocated, "nvme.namespace.create", Product::controller, "lists the attached namespaces as the allocated ones",
+          Departs{departure::nsa_active});
+DEVIATION(creation_attaches, "nvme.namespace.create.detached", Product::controller, "attaches what it creates",
+          Departs{departure::nsm_attached});
+DEVIATION(creation_is_listed_as_active, "nvme.namespace.create.detached", Product::controller, "lists all namespaces as active",
+          Departs{departure::nsa_listed});
 DEVIATION(creation_has_all_controllers, "nvme.namespace.create.detached", Product::controller,
           "lists every controller as one of every namespace", Departs{departure::nsa_controllers});
-DEVIATION(creation_is_smaller, "nvme.namespace.create.attributes", Product::controller,
-          "creates half of what it was asked for", Departs{departure::nsm_size});
-DEVIATION(creation_costs_nothing, "nvme.namespace.create.capacity", Product::controller,
-          "tells all its capacity as unallocated", Departs{departure::nsm_capacity_stays});
+DEVIATION(creation_is_smaller, "nvme.namespace.create.attributes", Product::controller, "creates half of what it was asked for",
+          Departs{departure::nsm_size});
+DEVIATION(creation_costs_nothing, "nvme.namespace.create.capacity", Product::controller, "tells all its capacity as unallocated",
+          Departs{departure::nsm_capacity_stays});
 DEVIATION(creation_has_an_old_name, "nvme.namespace.create.names", Product::controller,
           "gives a namespace the names of the last one with its NSID", Departs{departure::nsm_names});
-DEVIATION(creation_has_old_data, "nvme.namespace.create.empty", Product::controller,
-          "shows the data of a deleted namespace in a new one", hooks<RemembersWrites>());
-DEVIATION(creation_of_any_size, "nvme.namespace.create.too-large", Product::controller,
-          "creates namespaces beyond its capacity", Tolerate{"namespace.create.capacity"});
-DEVIATION(creation_of_any_number, "nvme.namespace.create.too-many", Product::controller,
-          "creates namespaces beyond its number", Tolerate{"namespace.create.identifier"});
-DEVIATION(creation_in_any_format, "nvme.namespace.create.format", Product::controller,
-          "creates namespaces in formats that are not there", Tolerate{"namespace.create.format"});
+DEVIATION(creation_has_old_data, "nvme.namespace.create.empty", Product::controller, "shows the data of a deleted namespace in a new one",
+          hooks<RemembersWrites>());
+DEVIATION(creation_of_any_size, "nvme.namespace.create.too-large", Product::controller, "creates namespaces beyond its capacity",
+          Tolerate{"namespace.create.capacity"});
+DEVIATION(creation_of_any_number, "nvme.namespace.create.too-many", Product::controller, "creates namespaces beyond its number",
+          Tolerate{"namespace.create.identifier"});
+DEVIATION(creation_in_any_format, "nvme.namespace.create.format", Product::controller, "creates namespaces in formats that are not there",
+          Tolerate{"namespace.create.format"});
 DEVIATION(creation_always_thin, "nvme.namespace.create.thin", Product::controller,
           "takes less capacity than size without thin provisioning", Tolerate{"namespace.create.thin"});
-DEVIATION(creation_thin_is_a_field, "nvme.namespace.create.thin", Product::controller,
-          "calls less capacity than size an invalid field",
+DEVIATION(creation_thin_is_a_field, "nvme.namespace.create.thin", Product::controller, "calls less capacity than size an invalid field",
           AnswerWith{"namespace.create.thin", nvme::sc::invalid_field});
-DEVIATION(creation_with_too_much_capacity, "nvme.namespace.create.order", Product::controller,
-          "takes more capacity than size", Tolerate{"namespace.create.size"});
-DEVIATION(creation_of_no_blocks, "nvme.namespace.create.nothing", Product::controller,
-          "takes a size of no blocks", Tolerate{"namespace.create.size"});
-DEVIATION(creation_in_any_ana_group, "nvme.namespace.create.ana-group", Product::controller,
-          "takes ANA groups that are not there", Tolerate{"namespace.create.ana_group"});
+DEVIATION(creation_with_too_much_capacity, "nvme.namespace.create.order", Product::controller, "takes more capacity than size",
+          Tolerate{"namespace.create.size"});
+DEVIATION(creation_of_no_blocks, "nvme.namespace.create.nothing", Product::controller, "takes a size of no blocks",
+          Tolerate{"namespace.create.size"});
+DEVIATION(creation_in_any_ana_group, "nvme.namespace.create.ana-group", Product::controller, "takes ANA groups that are not there",
+          Tolerate{"namespace.create.ana_group"});
 DEVIATION(thin_namespace_without_end, "nvme.namespace.create.thin-full", Product::controller,
           "takes more blocks than the capacity of a namespace", Tolerate{"io.capacity"});
-DEVIATION(deletion_deletes_nothing, "nvme.namespace.delete", Product::controller,
-          "says success to a deletion and does nothing", Departs{departure::nsm_kept});
-DEVIATION(deletion_of_detached_alone, "nvme.namespace.delete.attached", Product::controller,
-          "refuses to delete what is attached", hooks<Answering, &attached_stay>());
-DEVIATION(deletion_leaves_io, "nvme.namespace.delete.io", Product::controller,
-          "gives I/O of a deleted namespace to another one", Tolerate{"io.nsid.inactive"});
-DEVIATION(deletion_of_the_first, "nvme.namespace.delete.all", Product::controller,
-          "deletes the first namespace when told all", Departs{departure::nsm_one});
+DEVIATION(deletion_deletes_nothing, "nvme.namespace.delete", Product::controller, "says success to a deletion and does nothing",
+          Departs{departure::nsm_kept});
+DEVIATION(deletion_of_detached_alone, "nvme.namespace.delete.attached", Product::controller, "refuses to delete what is attached",
+          hooks<Answering, &attached_stay>());
+DEVIATION(deletion_leaves_io, "nvme.namespace.delete.io", Product::controller, "gives I/O of a deleted namespace to another one",
+          Tolerate{"io.nsid.inactive"});
+DEVIATION(deletion_of_the_first, "nvme.namespace.delete.all", Product::controller, "deletes the first namespace when told all",
+          Departs{departure::nsm_one});
 DEVIATION(deletion_of_nothing, "nvme.namespace.delete.unallocated", Product::controller,
           "says success to the deletion of a namespace that is not there", Tolerate{"namespace.delete.unallocated"});
 DEVIATION(deletion_of_any_nsid, "nvme.namespace.delete.unallocated", Product::controller,
           "says success to the deletion of an NSID that cannot be", Tolerate{"namespace.delete.nsid"});
 DEVIATION(deletion_of_what_is_protected, "nvme.namespace.delete.write-protected", Product::controller,
           "deletes a namespace that is write protected", Tolerate{"namespace.delete.write_protected"});
-DEVIATION(deletion_is_silent, "nvme.namespace.delete.announced", Product::controller,
-          "announces no deletion", Departs{departure::subsystem_offline});
+DEVIATION(deletion_is_silent, "nvme.namespace.delete.announced", Product::controller, "announces no deletion",
+          Departs{departure::subsystem_offline});
 
-DEVIATION(attachment_does_nothing, "nvme.namespace.attach", Product::controller,
-          "says success to an attachment and does nothing", Departs{departure::nsa_ineffective});
-DEVIATION(attachment_to_all, "nvme.namespace.attach.named", Product::controller,
-          "attaches to all controllers when told one", Departs{departure::nsa_all});
-DEVIATION(attachment_any_number_of_times, "nvme.namespace.attach.twice", Product::controller,
-          "says success to an attachment that is there", Tolerate{"namespace.attachment.attached"});
+DEVIATION(attachment_does_nothing, "nvme.namespace.attach", Product::controller, "says success to an attachment and does nothing",
+          Departs{departure::nsa_ineffective});
+DEVIATION(attachment_to_all, "nvme.namespace.attach.named", Product::controller, "attaches to all controllers when told one",
+          Departs{departure::nsa_all});
+DEVIATION(attachment_any_number_of_times, "nvme.namespace.attach.twice", Product::controller, "says success to an attachment that is there",
+          Tolerate{"namespace.attachment.attached"});
 DEVIATION(attachment_of_private_namespaces, "nvme.namespace.attach.private", Product::controller,
           "attaches a private namespace to two controllers", Tolerate{"namespace.attachment.private"});
-DEVIATION(attachment_to_one_alone, "nvme.namespace.attach.shared", Product::controller,
-          "calls every namespace private", hooks<Answering, &all_are_private>());
-DEVIATION(attachment_to_anybody, "nvme.namespace.attach.controller", Product::controller,
-          "passes over controllers that are not there", Tolerate{"namespace.attachment.list"});
+DEVIATION(attachment_to_one_alone, "nvme.namespace.attach.shared", Product::controller, "calls every namespace private",
+          hooks<Answering, &all_are_private>());
+DEVIATION(attachment_to_anybody, "nvme.namespace.attach.controller", Product::controller, "passes over controllers that are not there",
+          Tolerate{"namespace.attachment.list"});
 DEVIATION(attachment_to_anybody_is_a_field, "nvme.namespace.attach.controller", Product::controller,
-          "calls a controller that is not there an invalid field",
-          AnswerWith{"namespace.attachment.list", nvme::sc::invalid_field});
+          "calls a controller that is not there an invalid field", AnswerWith{"namespace.attachment.list", nvme::sc::invalid_field});
 DEVIATION(attachment_of_nothing, "nvme.namespace.attach.unallocated", Product::controller,
           "says success to the attachment of what is not there", Tolerate{"namespace.attachment.unallocated"});
-DEVIATION(attachment_of_all, "nvme.namespace.attach.broadcast", Product::controller,
-          "says success to the attachment of FFFFFFFFh", Tolerate{"namespace.attachment.nsid"});
+DEVIATION(attachment_of_all, "nvme.namespace.attach.broadcast", Product::controller, "says success to the attachment of FFFFFFFFh",
+          Tolerate{"namespace.attachment.nsid"});
 DEVIATION(attachment_selection_of_any_kind, "nvme.namespace.attach.select", Product::controller,
           "takes a reserved selection for an attachment", Tolerate{"namespace.attachment.select"});
-DEVIATION(attachment_is_silent, "nvme.namespace.attach.announced", Product::controller,
-          "announces no attachment", Departs{departure::nsa_silent});
-DEVIATION(attachment_without_access, "nvme.namespace.attach.ana", Product::controller,
-          "attaches where there is no access", Tolerate{"namespace.attachment.ana"});
-DEVIATION(attachments_without_limit, "nvme.namespace.attach.limit", Product::controller,
-          "attaches more namespaces than MAXCNA", Tolerate{"namespace.attachment.limit"});
+DEVIATION(attachment_is_silent, "nvme.namespace.attach.announced", Product::controller, "announces no attachment",
+          Departs{departure::nsa_silent});
+DEVIATION(attachment_without_access, "nvme.namespace.attach.ana", Product::controller, "attaches where there is no access",
+          Tolerate{"namespace.attachment.ana"});
+DEVIATION(attachments_without_limit, "nvme.namespace.attach.limit", Product::controller, "attaches more namespaces than MAXCNA",
+          Tolerate{"namespace.attachment.limit"});
 DEVIATION(attachments_out_of_profile, "nvme.namespace.attach.command-set", Product::controller,
           "attaches namespaces of command sets that are not enabled", Tolerate{"namespace.attachment.command_set"});
-DEVIATION(attachments_end_with_a_reset, "nvme.namespace.attach.kept", Product::controller,
-          "detaches at a controller reset", Departs{departure::nsa_reset});
-DEVIATION(detachment_does_nothing, "nvme.namespace.detach", Product::controller,
-          "says success to a detachment and does nothing", Departs{departure::nsa_stays});
-DEVIATION(detachment_leaves_io, "nvme.namespace.detach.io", Product::controller,
-          "takes I/O to detached namespaces", Departs{departure::nsa_io});
-DEVIATION(detachment_erases, "nvme.namespace.detach.data", Product::controller,
-          "erases what it detaches", Departs{departure::nsa_erases});
-DEVIATION(detachment_from_all, "nvme.namespace.detach.others", Product::controller,
-          "detaches from other controllers too", hooks<AlteringDataIn, &all_are_detached>());
+DEVIATION(attachments_end_with_a_reset, "nvme.namespace.attach.kept", Product::controller, "detaches at a controller reset",
+          Departs{departure::nsa_reset});
+DEVIATION(detachment_does_nothing, "nvme.namespace.detach", Product::controller, "says success to a detachment and does nothing",
+          Departs{departure::nsa_stays});
+DEVIATION(detachment_leaves_io, "nvme.namespace.detach.io", Product::controller, "takes I/O to detached namespaces",
+          Departs{departure::nsa_io});
+DEVIATION(detachment_erases, "nvme.namespace.detach.data", Product::controller, "erases what it detaches", Departs{departure::nsa_erases});
+DEVIATION(detachment_from_all, "nvme.namespace.detach.others", Product::controller, "detaches from other controllers too",
+          hooks<AlteringDataIn, &all_are_detached>());
 DEVIATION(detachment_any_number_of_times, "nvme.namespace.detach.missing", Product::controller,
           "says success to a detachment of what is not attached", Tolerate{"namespace.attachment.not_attached"});
-DEVIATION(detachment_leaves_the_ana_log, "nvme.namespace.detach.ana", Product::controller,
-          "names detached namespaces in its ANA log", Departs{departure::nsa_ana_log});
+DEVIATION(detachment_leaves_the_ana_log, "nvme.namespace.detach.ana", Product::controller, "names detached namespaces in its ANA log",
+          Departs{departure::nsa_ana_log});
 DEVIATION(changed_list_ends_at_its_end, "nvme.namespace.changed.overflow", Product::controller,
           "cuts the changed namespace list at 1,024 entries", Departs{departure::changed_list_cut});
 

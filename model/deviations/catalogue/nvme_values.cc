@@ -14,9 +14,7 @@ using nvme::AdminOpcode;
 using nvme::FeatureId;
 namespace departure = subsystem::departure;
 
-bool is(const CommandContext& command, AdminOpcode opcode) {
-  return is_admin(command, static_cast<std::uint8_t>(opcode));
-}
+bool is(const CommandContext& command, AdminOpcode opcode) { return is_admin(command, static_cast<std::uint8_t>(opcode)); }
 bool concerns(const CommandContext& command, AdminOpcode opcode, FeatureId id) {
   return is(command, opcode) && (cdw10_of(command) & 0xFF) == static_cast<std::uint32_t>(id);
 }
@@ -85,8 +83,7 @@ class SavedIsCurrent final : public subsystem::SubsystemHooks {
 class BehaviorIsSaveable final : public subsystem::SubsystemHooks {
  public:
   Answer completion(const CommandContext& command, MutableBytes cqe) override {
-    const bool asks = concerns(command, AdminOpcode::get_features, FeatureId::host_behavior_support) &&
-                      (cdw10_of(command) >> 8 & 7) == 3;
+    const bool asks = concerns(command, AdminOpcode::get_features, FeatureId::host_behavior_support) && (cdw10_of(command) >> 8 & 7) == 3;
     if (asks) cqe[0] |= 1;
     return Answer::send;
   }
@@ -113,49 +110,44 @@ std::optional<nvme::Status> small_fused_writes(const CommandContext& command) {
 
 }  // namespace
 
-DEVIATION(saved_value_is_not_set, "nvme.saved.current", Product::controller,
-          "says success to what is to be saved and does not set it", hooks<Answering, &saves_alone>());
-DEVIATION(saved_value_reads_as_default, "nvme.saved.read", Product::controller,
-          "reads the default where the saved value is asked for", Departs{departure::feature_saved_default});
-DEVIATION(saved_value_is_lost, "nvme.saved.reset", Product::controller, "keeps no saved value",
-          Departs{departure::feature_save_lost});
-DEVIATION(set_saves, "nvme.saved.set-alone", Product::controller, "saves every value that is set",
-          Departs{departure::feature_save_always});
+DEVIATION(saved_value_is_not_set, "nvme.saved.current", Product::controller, "says success to what is to be saved and does not set it",
+          hooks<Answering, &saves_alone>());
+DEVIATION(saved_value_reads_as_default, "nvme.saved.read", Product::controller, "reads the default where the saved value is asked for",
+          Departs{departure::feature_saved_default});
+DEVIATION(saved_value_is_lost, "nvme.saved.reset", Product::controller, "keeps no saved value", Departs{departure::feature_save_lost});
+DEVIATION(set_saves, "nvme.saved.set-alone", Product::controller, "saves every value that is set", Departs{departure::feature_save_always});
 DEVIATION(set_outlives_resets, "nvme.saved.unsaved", Product::controller, "keeps what was set through resets",
           Departs{departure::reset_keeps_features});
 DEVIATION(default_follows_saved, "nvme.saved.default", Product::controller, "changes its defaults when values are saved",
           hooks<DefaultIsSaved>());
 DEVIATION(saved_value_of_the_unsaveable, "nvme.saved.not-saveable", Product::controller,
           "has a saved value of its own where nothing can be saved", hooks<SavedIsCurrent>());
-DEVIATION(host_behavior_saveable, "nvme.saved.host-behavior", Product::controller,
-          "says that Host Behavior Support can be saved", hooks<BehaviorIsSaveable>());
-DEVIATION(host_behavior_saved, "nvme.saved.host-behavior", Product::controller,
-          "saves Host Behavior Support", Tolerate{"feature.save"});
-DEVIATION(saved_value_ends_with_the_association, "nvme.saved.association", Product::controller,
-          "loses saved values with the association", Departs{departure::feature_save_leaves});
+DEVIATION(host_behavior_saveable, "nvme.saved.host-behavior", Product::controller, "says that Host Behavior Support can be saved",
+          hooks<BehaviorIsSaveable>());
+DEVIATION(host_behavior_saved, "nvme.saved.host-behavior", Product::controller, "saves Host Behavior Support", Tolerate{"feature.save"});
+DEVIATION(saved_value_ends_with_the_association, "nvme.saved.association", Product::controller, "loses saved values with the association",
+          Departs{departure::feature_save_leaves});
 DEVIATION(saved_value_ends_with_the_subsystem, "nvme.saved.subsystem-reset", Product::controller,
           "loses saved values with an NVM subsystem reset", Departs{departure::feature_save_leaves});
-DEVIATION(timestamp_claimed_alone, "nvme.timestamp.claim", Product::controller,
-          "claims a timestamp that it does not have", hooks<Answering, &hides_timestamp>());
-DEVIATION(timestamp_in_seconds, "nvme.timestamp.set", Product::controller, "tells seconds",
-          hooks<AlteringDataOut, &tells_seconds>());
-DEVIATION(timestamp_stands, "nvme.timestamp.advances", Product::controller, "has a clock that stands",
-          hooks<StandingClock>());
-DEVIATION(timestamp_without_origin, "nvme.timestamp.origin", Product::controller,
-          "never says that a host set the timestamp", Departs{departure::timestamp_origin});
+DEVIATION(timestamp_claimed_alone, "nvme.timestamp.claim", Product::controller, "claims a timestamp that it does not have",
+          hooks<Answering, &hides_timestamp>());
+DEVIATION(timestamp_in_seconds, "nvme.timestamp.set", Product::controller, "tells seconds", hooks<AlteringDataOut, &tells_seconds>());
+DEVIATION(timestamp_stands, "nvme.timestamp.advances", Product::controller, "has a clock that stands", hooks<StandingClock>());
+DEVIATION(timestamp_without_origin, "nvme.timestamp.origin", Product::controller, "never says that a host set the timestamp",
+          Departs{departure::timestamp_origin});
 DEVIATION(timestamp_origin_outlives_resets, "nvme.timestamp.reset", Product::controller,
           "begins anew after a reset and says that a host set it so", hooks<AlteringDataOut, &keeps_the_origin>());
 DEVIATION(timestamp_sets_reserved_bits, "nvme.timestamp.reserved", Product::controller, "sets reserved bits",
           hooks<AlteringDataOut, &sets_reserved_bits>());
-DEVIATION(namespace_less_atomic, "nvme.limits.atomic", Product::controller,
-          "says less of a namespace than of all", hooks<AlteringDataOut, &says_less_than_its_controller>());
-DEVIATION(boundary_within_a_write, "nvme.limits.boundary", Product::controller,
-          "says boundaries that are closer than atomic writes", hooks<AlteringDataOut, &says_small_boundaries>());
-DEVIATION(boundary_begins_beyond, "nvme.limits.boundary", Product::controller,
-          "says an offset beyond the first boundary", hooks<AlteringDataOut, &begins_beyond>());
-DEVIATION(namespace_limit_torn, "nvme.limits.power-fail", Product::controller,
-          "tears writes within NAWUPF", Departs{departure::power_tears});
-DEVIATION(namespace_limit_refused, "nvme.limits.compare-write", Product::controller,
-          "refuses fused writes within NACWU", hooks<Answering, &small_fused_writes>());
+DEVIATION(namespace_less_atomic, "nvme.limits.atomic", Product::controller, "says less of a namespace than of all",
+          hooks<AlteringDataOut, &says_less_than_its_controller>());
+DEVIATION(boundary_within_a_write, "nvme.limits.boundary", Product::controller, "says boundaries that are closer than atomic writes",
+          hooks<AlteringDataOut, &says_small_boundaries>());
+DEVIATION(boundary_begins_beyond, "nvme.limits.boundary", Product::controller, "says an offset beyond the first boundary",
+          hooks<AlteringDataOut, &begins_beyond>());
+DEVIATION(namespace_limit_torn, "nvme.limits.power-fail", Product::controller, "tears writes within NAWUPF",
+          Departs{departure::power_tears});
+DEVIATION(namespace_limit_refused, "nvme.limits.compare-write", Product::controller, "refuses fused writes within NACWU",
+          hooks<Answering, &small_fused_writes>());
 
 }  // namespace fb::deviations

@@ -12,8 +12,7 @@ constexpr std::uint8_t kRead = 0x02, kGetFeatures = 0x0A;
 /// Departs at a point while the newest command of admin or I/O queues has this opcode.
 class DepartsForOpcode : public SubsystemHooks {
  public:
-  DepartsForOpcode(std::string_view point, bool admin, std::uint8_t opcode)
-      : point_(point), admin_(admin), opcode_(opcode) {}
+  DepartsForOpcode(std::string_view point, bool admin, std::uint8_t opcode) : point_(point), admin_(admin), opcode_(opcode) {}
   void capsule_in(std::uint16_t qid, ByteView capsule) override {
     armed_ = (qid == 0) == admin_ && capsule.size() >= nvme::kSqeSize && capsule[0] == opcode_;
   }
@@ -64,36 +63,34 @@ class OverfillsCapsules final : public host::HostHooks {
 
 }  // namespace
 
-DEVIATION(rdma_rejects_with_unknown_status, "fabrics.rdma.request.recfmt", Product::controller,
-          "rejects with a status that does not exist", Departs{"rdma.reject.status"});
+DEVIATION(rdma_rejects_with_unknown_status, "fabrics.rdma.request.recfmt", Product::controller, "rejects with a status that does not exist",
+          Departs{"rdma.reject.status"});
 DEVIATION(rdma_rejects_for_another_reason, "fabrics.rdma.request.recfmt", Product::controller,
           "rejects with another CM reason than consumer defined", Departs{"rdma.reject.reason"});
-DEVIATION(rdma_long_response, "fabrics.rdma.response.size", Product::controller, "a response has 20 bytes",
-          hooks<AnswersLonger>());
-DEVIATION(rdma_response_in_two, "fabrics.rdma.response.single-send", Product::controller,
-          "sends a response in two pieces", hooks<AnswersInTwo>());
+DEVIATION(rdma_long_response, "fabrics.rdma.response.size", Product::controller, "a response has 20 bytes", hooks<AnswersLonger>());
+DEVIATION(rdma_response_in_two, "fabrics.rdma.response.single-send", Product::controller, "sends a response in two pieces",
+          hooks<AnswersInTwo>());
 DEVIATION(rdma_writes_half, "fabrics.rdma.read-data.complete", Product::controller, "writes half of the data of a Read",
           hooks<WritesHalf>());
 DEVIATION(rdma_writes_to_first_key, "fabrics.rdma.read-data.complete", Product::controller,
           "writes the data of a Read to the memory of an earlier one", hooks<WritesToFirst>());
-DEVIATION(rdma_writes_again, "fabrics.rdma.read-data.ended", Product::controller,
-          "writes the data once more after the response", hooks<WritesAgain>());
-DEVIATION(rdma_invalidates_first_key, "fabrics.rdma.invalidate.last-key", Product::controller,
-          "invalidates the first of several keys", hooks<InvalidatesFirst>());
-DEVIATION(sgl_list_length_taken, "fabrics.sgl.list-length", Product::controller,
-          "takes a segment whose length is no multiple of 16", Departs{"rdma.sgl.list_length"});
+DEVIATION(rdma_writes_again, "fabrics.rdma.read-data.ended", Product::controller, "writes the data once more after the response",
+          hooks<WritesAgain>());
+DEVIATION(rdma_invalidates_first_key, "fabrics.rdma.invalidate.last-key", Product::controller, "invalidates the first of several keys",
+          hooks<InvalidatesFirst>());
+DEVIATION(sgl_list_length_taken, "fabrics.sgl.list-length", Product::controller, "takes a segment whose length is no multiple of 16",
+          Departs{"rdma.sgl.list_length"});
 DEVIATION(sgl_list_count_taken, "fabrics.sgl.list-count", Product::controller, "takes more descriptors than MSDBD",
           Departs{"rdma.sgl.list_count"});
-DEVIATION(sgl_list_half, "fabrics.sgl.list-whole", Product::controller, "writes half of the data of a Read",
-          hooks<WritesHalf>());
-DEVIATION(sgl_list_types_taken, "fabrics.sgl.list-types", Product::controller,
-          "reads every descriptor of a list as a keyed one", Departs{"rdma.sgl.list_types"});
-DEVIATION(rdma_refuses_full_queue, "fabrics.rdma.request.sizes", Product::controller,
-          "refuses a queue of as many entries as it has", Departs{"rdma.reject.last_entry"});
-DEVIATION(sgl_in_capsule_read_taken, "fabrics.sgl.in-capsule-read", Product::controller,
-          "succeeds with a Read into its own capsule", Departs{"rdma.sgl.in_capsule_read"});
-DEVIATION(rdma_cuts_addresses, "fabrics.rdma.data.address", Product::controller,
-          "uses the low 48 bits of the addresses of host memory", Departs{"rdma.data.address"});
+DEVIATION(sgl_list_half, "fabrics.sgl.list-whole", Product::controller, "writes half of the data of a Read", hooks<WritesHalf>());
+DEVIATION(sgl_list_types_taken, "fabrics.sgl.list-types", Product::controller, "reads every descriptor of a list as a keyed one",
+          Departs{"rdma.sgl.list_types"});
+DEVIATION(rdma_refuses_full_queue, "fabrics.rdma.request.sizes", Product::controller, "refuses a queue of as many entries as it has",
+          Departs{"rdma.reject.last_entry"});
+DEVIATION(sgl_in_capsule_read_taken, "fabrics.sgl.in-capsule-read", Product::controller, "succeeds with a Read into its own capsule",
+          Departs{"rdma.sgl.in_capsule_read"});
+DEVIATION(rdma_cuts_addresses, "fabrics.rdma.data.address", Product::controller, "uses the low 48 bits of the addresses of host memory",
+          Departs{"rdma.data.address"});
 DEVIATION(sgl_keyed_subtype_taken, "fabrics.sgl.keyed-subtype", Product::controller,
           "reads any subtype of a keyed descriptor as an address", Departs{"rdma.sgl.subtype"});
 DEVIATION(rdma_takes_long_admin_capsule, "fabrics.rdma.capsule.admin-long", Product::controller,
@@ -101,10 +98,9 @@ DEVIATION(rdma_takes_long_admin_capsule, "fabrics.rdma.capsule.admin-long", Prod
 
 DEVIATION(host_admin_data_in_capsule, "fabrics.rdma.host.admin-capsule", Product::host,
           "puts the data of admin commands into their capsules", Departs{"rdma.host.capsule.admin_in_capsule"});
-DEVIATION(host_overfills_capsules, "fabrics.host.capsule-size", Product::host, "in-capsule data beyond IOCCSZ",
-          hooks<OverfillsCapsules>());
-DEVIATION(host_request_other_controller, "fabrics.rdma.host.cntlid", Product::host,
-          "the connection request names another controller", Departs{"rdma.host.request.cntlid"});
+DEVIATION(host_overfills_capsules, "fabrics.host.capsule-size", Product::host, "in-capsule data beyond IOCCSZ", hooks<OverfillsCapsules>());
+DEVIATION(host_request_other_controller, "fabrics.rdma.host.cntlid", Product::host, "the connection request names another controller",
+          Departs{"rdma.host.request.cntlid"});
 DEVIATION(host_request_without_receives, "fabrics.host.request.private-data", Product::host,
           "the connection request says that there are no receives", Departs{"rdma.host.request.hrqsize"});
 

@@ -4,7 +4,7 @@
 
 namespace fb::deviations {
 
-DEVIATION(rdma_takes_bad_icrc, "rdma.icrc.bad-dropped", Product::rdma,
-          "executes packets with a wrong ICRC", departs(softroce::Departure::accept_bad_icrc));
+DEVIATION(rdma_takes_bad_icrc, "rdma.icrc.bad-dropped", Product::rdma, "executes packets with a wrong ICRC",
+          departs(softroce::Departure::accept_bad_icrc));
 
 }  // namespace fb::deviations

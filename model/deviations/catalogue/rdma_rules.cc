@@ -94,32 +94,29 @@ DEVIATION(rdma_addresses_other_queue_pair, "rdma.bth.sent", Product::rdma, "send
           hooks<SpoilsPackets<&other_queue_pair>>());
 DEVIATION(rdma_sends_in_other_partition, "rdma.bth.sent", Product::rdma, "sends in a partition of its own",
           hooks<SpoilsPackets<&other_partition>>());
-DEVIATION(rdma_sends_other_version, "rdma.bth.sent", Product::rdma, "sends transport version 1",
-          hooks<SpoilsPackets<&other_version>>());
-DEVIATION(rdma_takes_foreign_addresses, "rdma.bth.address", Product::rdma,
-          "executes packets from another address than the peer's", departs(Departure::accept_foreign_address));
+DEVIATION(rdma_sends_other_version, "rdma.bth.sent", Product::rdma, "sends transport version 1", hooks<SpoilsPackets<&other_version>>());
+DEVIATION(rdma_takes_foreign_addresses, "rdma.bth.address", Product::rdma, "executes packets from another address than the peer's",
+          departs(Departure::accept_foreign_address));
 
 // Acknowledgements and NAKs.
 DEVIATION(rdma_duplicates_unacknowledged, "rdma.psn.duplicate-send", Product::rdma, "does not acknowledge duplicates",
           departs(Departure::responder_duplicate_not_acked));
-DEVIATION(rdma_duplicate_ends_message, "rdma.psn.duplicate-inside", Product::rdma,
-          "a duplicate makes it forget the message that it is in", departs(Departure::responder_duplicate_ends_message));
+DEVIATION(rdma_duplicate_ends_message, "rdma.psn.duplicate-inside", Product::rdma, "a duplicate makes it forget the message that it is in",
+          departs(Departure::responder_duplicate_ends_message));
 DEVIATION(rdma_reserved_syndrome, "rdma.ack.requested", Product::rdma, "acknowledges with a reserved syndrome",
           departs(Departure::responder_syndrome_reserved));
 DEVIATION(rdma_acks_one_less, "rdma.ack.requested", Product::rdma, "acknowledges one packet less than it executed",
           hooks<SpoilsPackets<&ack_of_one_less>>());
 DEVIATION(rdma_acks_next_psn, "rdma.ack.requested", Product::rdma, "acknowledges with the PSN that it expects next",
           hooks<SpoilsPackets<&ack_of_one_more>>());
-DEVIATION(rdma_msn_counts_double, "rdma.ack.msn", Product::rdma, "the MSN counts each message twice",
-          hooks<SpoilsPackets<&double_msn>>());
+DEVIATION(rdma_msn_counts_double, "rdma.ack.msn", Product::rdma, "the MSN counts each message twice", hooks<SpoilsPackets<&double_msn>>());
 DEVIATION(rdma_counts_reads_late, "rdma.ack.msn-of-read", Product::rdma, "a READ counts when it ends",
           departs(Departure::responder_msn_read_late));
 DEVIATION(rdma_nak_of_last_good_psn, "rdma.nak.psn", Product::rdma, "a fatal NAK has the PSN before the refused request",
           hooks<SpoilsPackets<&nak_of_one_less>>());
 DEVIATION(rdma_rnr_nak_other_psn, "rdma.rnr.no-receive", Product::rdma, "the RNR NAK has the PSN behind the request",
           hooks<SpoilsPackets<&rnr_nak_of_one_more>>());
-DEVIATION(rdma_rnr_then_sequence_nak, "rdma.rnr.then-silent", Product::rdma,
-          "a sequence NAK for what follows a request without a receive",
+DEVIATION(rdma_rnr_then_sequence_nak, "rdma.rnr.then-silent", Product::rdma, "a sequence NAK for what follows a request without a receive",
           departs(Departure::responder_rnr_then_sequence_nak));
 
 // Messages.
@@ -128,8 +125,7 @@ DEVIATION(rdma_takes_empty_last, "rdma.message.last-empty", Product::rdma, "acce
 DEVIATION(rdma_immediate_swapped, "rdma.message.immediate", Product::rdma, "delivers immediate data in the other byte order",
           departs(Departure::responder_immediate_byte_swapped));
 DEVIATION(rdma_write_immediate_swapped, "rdma.write.immediate", Product::rdma,
-          "delivers the immediate data of a WRITE in the other byte order",
-          departs(Departure::responder_immediate_byte_swapped));
+          "delivers the immediate data of a WRITE in the other byte order", departs(Departure::responder_immediate_byte_swapped));
 DEVIATION(rdma_write_immediate_lost, "rdma.write.immediate", Product::rdma, "a WRITE with immediate completes nothing",
           departs(Departure::responder_write_immediate_no_completion));
 DEVIATION(rdma_write_immediate_dropped, "rdma.rnr.write-immediate", Product::rdma,
@@ -138,16 +134,16 @@ DEVIATION(rdma_write_stray_byte, "rdma.write.sizes", Product::rdma, "a WRITE sto
           departs(Departure::responder_write_stray_byte));
 DEVIATION(rdma_write_takes_receive, "rdma.write.sizes", Product::rdma, "a plain WRITE takes a receive",
           departs(Departure::responder_write_completes_receive));
-DEVIATION(rdma_receives_vanish, "rdma.error.receives-flushed", Product::rdma,
-          "posted receives vanish when the queue pair fails", departs(Departure::responder_flush_missing));
+DEVIATION(rdma_receives_vanish, "rdma.error.receives-flushed", Product::rdma, "posted receives vanish when the queue pair fails",
+          departs(Departure::responder_flush_missing));
 
 // Keys, reads and atomics.
-DEVIATION(rdma_access_error_as_invalid_request, "rdma.key.unknown", Product::rdma,
-          "refuses an unknown key as an invalid request", departs(Departure::responder_wrong_access_nak));
+DEVIATION(rdma_access_error_as_invalid_request, "rdma.key.unknown", Product::rdma, "refuses an unknown key as an invalid request",
+          departs(Departure::responder_wrong_access_nak));
 DEVIATION(rdma_access_error_silent, "rdma.key.unknown", Product::rdma, "fails without a NAK on an unknown key",
           departs(Departure::responder_no_access_nak));
-DEVIATION(rdma_invalidate_unreported, "rdma.key.invalidate-reported", Product::rdma,
-          "the completion does not name the invalidated key", departs(Departure::responder_invalidate_not_reported));
+DEVIATION(rdma_invalidate_unreported, "rdma.key.invalidate-reported", Product::rdma, "the completion does not name the invalidated key",
+          departs(Departure::responder_invalidate_not_reported));
 DEVIATION(rdma_empty_read_needs_key, "rdma.read.zero-length", Product::rdma, "checks the key of a READ of no bytes",
           departs(Departure::responder_zero_length_checks_key));
 DEVIATION(rdma_read_response_psn, "rdma.read.response", Product::rdma, "the last response has the PSN before its own",
@@ -158,28 +154,28 @@ DEVIATION(rdma_atomic_not_stored, "rdma.atomic.once", Product::rdma, "an atomic 
           departs(Departure::responder_atomic_not_stored));
 DEVIATION(rdma_swap_not_stored, "rdma.atomic.compare-and-swap", Product::rdma, "a compare and swap does not swap",
           departs(Departure::responder_atomic_not_stored));
-DEVIATION(rdma_swap_other_byte_order, "rdma.atomic.compare-and-swap", Product::rdma,
-          "answers a compare and swap in the other byte order", departs(Departure::responder_atomic_little_endian));
+DEVIATION(rdma_swap_other_byte_order, "rdma.atomic.compare-and-swap", Product::rdma, "answers a compare and swap in the other byte order",
+          departs(Departure::responder_atomic_little_endian));
 
 // The requester.
 DEVIATION(rdma_begins_with_middle, "rdma.requester.packets", Product::rdma, "long messages begin with Middle",
           departs(Departure::requester_wrong_opcode_sequence));
 DEVIATION(rdma_packets_not_full, "rdma.requester.packets", Product::rdma, "packets before the last one are not full",
           departs(Departure::requester_short_middle));
-DEVIATION(rdma_write_announces_packet, "rdma.requester.write", Product::rdma,
-          "a WRITE announces the length of its first packet", hooks<SpoilsPackets<&write_of_one_packet>>());
+DEVIATION(rdma_write_announces_packet, "rdma.requester.write", Product::rdma, "a WRITE announces the length of its first packet",
+          hooks<SpoilsPackets<&write_of_one_packet>>());
 DEVIATION(rdma_read_asks_for_more, "rdma.requester.read", Product::rdma, "a READ asks for more than was posted",
           hooks<SpoilsPackets<&read_of_more>>());
 DEVIATION(rdma_read_key_swapped, "rdma.requester.read", Product::rdma, "the key of a READ is in the other byte order",
           hooks<SpoilsPackets<&read_under_other_key>>());
 DEVIATION(rdma_never_asks_for_acks, "rdma.requester.ack-request", Product::rdma, "never sets AckReq",
           departs(Departure::requester_no_ack_request));
-DEVIATION(rdma_ignores_read_depth, "rdma.requester.read-depth", Product::rdma,
-          "has more READs in flight than the peer serves", departs(Departure::requester_read_depth_ignored));
+DEVIATION(rdma_ignores_read_depth, "rdma.requester.read-depth", Product::rdma, "has more READs in flight than the peer serves",
+          departs(Departure::requester_read_depth_ignored));
 DEVIATION(rdma_ignores_fence, "rdma.requester.fence", Product::rdma, "a fenced request does not wait for READs",
           departs(Departure::requester_fence_ignored));
-DEVIATION(rdma_waits_for_timer, "rdma.requester.implied-nak", Product::rdma,
-          "notices a missing response when its timer expires", departs(Departure::requester_no_implied_nak));
+DEVIATION(rdma_waits_for_timer, "rdma.requester.implied-nak", Product::rdma, "notices a missing response when its timer expires",
+          departs(Departure::requester_no_implied_nak));
 DEVIATION(rdma_old_ack_gives_retries, "rdma.requester.old-ack", Product::rdma, "takes an old ACK for progress",
           departs(Departure::requester_old_ack_resets_retries));
 DEVIATION(rdma_one_ack_one_completion, "rdma.requester.coalesced-ack", Product::rdma,
@@ -188,10 +184,10 @@ DEVIATION(rdma_completes_twice, "rdma.requester.completes-once", Product::rdma, 
           departs(Departure::requester_completes_twice));
 DEVIATION(rdma_always_solicits, "rdma.requester.solicited", Product::rdma, "every packet is solicited",
           departs(Departure::solicited_on_every_packet));
-DEVIATION(rdma_sends_immediate_swapped, "rdma.requester.immediate", Product::rdma,
-          "sends immediate data in the other byte order", hooks<SpoilsPackets<&swapped_word_behind_bth>>());
-DEVIATION(rdma_sends_key_swapped, "rdma.requester.invalidate", Product::rdma,
-          "sends the key to invalidate in the other byte order", hooks<SpoilsPackets<&swapped_word_behind_bth>>());
+DEVIATION(rdma_sends_immediate_swapped, "rdma.requester.immediate", Product::rdma, "sends immediate data in the other byte order",
+          hooks<SpoilsPackets<&swapped_word_behind_bth>>());
+DEVIATION(rdma_sends_key_swapped, "rdma.requester.invalidate", Product::rdma, "sends the key to invalidate in the other byte order",
+          hooks<SpoilsPackets<&swapped_word_behind_bth>>());
 DEVIATION(rdma_goes_on_after_nak, "rdma.requester.nak-status", Product::rdma, "goes on sending after a fatal NAK",
           departs(Departure::requester_stays_usable_after_nak));
 

@@ -16,9 +16,7 @@ constexpr std::uint8_t kFlush = 0x00, kWrite = 0x01, kRead = 0x02;
 constexpr std::size_t kSqe = 8, kSlba = kSqe + 40;
 
 bool is(const Bytes& pdu, PduType type) { return pdu[0] == static_cast<std::uint8_t>(type); }
-bool is_command(const Bytes& pdu, std::uint8_t opcode) {
-  return is(pdu, PduType::capsule_cmd) && pdu[kSqe] == opcode;
-}
+bool is_command(const Bytes& pdu, std::uint8_t opcode) { return is(pdu, PduType::capsule_cmd) && pdu[kSqe] == opcode; }
 std::uint32_t word(const Bytes& pdu, std::size_t at) { return load_le<std::uint32_t>(&pdu[at]); }
 void put_word(Bytes& pdu, std::size_t at, std::uint32_t value) { store_le<std::uint32_t>(&pdu[at], value); }
 
@@ -99,8 +97,7 @@ void without_alignment(std::uint16_t, std::vector<Bytes>& pdus) {
   const bool header_digest = (pdu[1] & flag::hdgstf) != 0, data_digest = (pdu[1] & flag::ddgstf) != 0;
   const std::size_t tail = data_digest ? tcp::kDigestBytes : 0;
   const Bytes header(pdu.begin(), pdu.begin() + static_cast<std::ptrdiff_t>(hlen));
-  const Bytes body(pdu.begin() + static_cast<std::ptrdiff_t>(pdo),
-                   pdu.end() - static_cast<std::ptrdiff_t>(tail));
+  const Bytes body(pdu.begin() + static_cast<std::ptrdiff_t>(pdo), pdu.end() - static_cast<std::ptrdiff_t>(tail));
   pdu = tcp::build_pdu(header, body, header_digest, data_digest);
 }
 
@@ -200,74 +197,49 @@ void speaks_after_term_req(std::uint16_t, std::vector<Bytes>& pdus) {
 
 }  // namespace
 
-#define TCP(name, requirement, what, point) \
-  DEVIATION(name, "tcp.host." requirement, Product::host, what, Departs{"tcp." point})
-#define TCP_HOOKS(name, requirement, what, ...) \
-  DEVIATION(name, "tcp.host." requirement, Product::host, what, hooks<__VA_ARGS__>(), "tcp")
+#define TCP(name, requirement, what, point) DEVIATION(name, "tcp.host." requirement, Product::host, what, Departs{"tcp." point})
+#define TCP_HOOKS(name, requirement, what, ...) DEVIATION(name, "tcp.host." requirement, Product::host, what, hooks<__VA_ARGS__>(), "tcp")
 
 // The greeting.
-TCP(tcp_host_speaks_before_icresp, "icreq.first", "sends a capsule right behind ICReq",
-    "host.early_capsule");
+TCP(tcp_host_speaks_before_icresp, "icreq.first", "sends a capsule right behind ICReq", "host.early_capsule");
 TCP_HOOKS(tcp_host_greets_twice, "icreq.once", "says ICReq again after a Flush", AlteringPdus, &greets_again);
 TCP(tcp_host_icreq_of_another_format, "icreq.shape", "says PFV 1 in ICReq", "host.ic_req.pfv");
-TCP(tcp_host_icreq_hpda_beyond_range, "icreq.hpda", "asks for an alignment above 31",
-    "host.ic_req.hpda");
-TCP_HOOKS(tcp_host_icreq_with_reserved_bits, "icreq.reserved", "sets a reserved byte of ICReq",
-          AlteringPdus, &flip<PduType::ic_req, 100, 0x80>);
+TCP(tcp_host_icreq_hpda_beyond_range, "icreq.hpda", "asks for an alignment above 31", "host.ic_req.hpda");
+TCP_HOOKS(tcp_host_icreq_with_reserved_bits, "icreq.reserved", "sets a reserved byte of ICReq", AlteringPdus,
+          &flip<PduType::ic_req, 100, 0x80>);
 TCP(tcp_host_waits_for_ever, "icresp.timeout", "waits for ICResp without end", "host.ic_resp.timeout");
 TCP(tcp_host_takes_any_format, "icresp.pfv", "does not look at PFV", "host.ic_resp.pfv");
 TCP(tcp_host_takes_any_cpda, "icresp.cpda", "does not look at CPDA", "host.ic_resp.cpda");
-TCP(tcp_host_takes_any_digests, "icresp.digest-unasked", "lets the controller enable digests",
-    "host.ic_resp.digest");
-TCP(tcp_host_takes_any_maxh2cdata, "icresp.maxh2cdata", "does not look at MAXH2CDATA",
-    "host.ic_resp.maxh2cdata");
-TCP_HOOKS(tcp_host_ignores_small_maxh2cdata, "icresp.maxh2cdata-small",
-          "does not keep to a MAXH2CDATA below 4096", IgnoresSmallLimits);
-TCP(tcp_host_takes_icresp_of_any_length, "icresp.length", "does not look at PLEN of ICResp",
-    "host.ic.plen");
-TCP(tcp_host_takes_any_sequence, "sequence", "passes over PDUs that come at the wrong time",
-    "host.sequence");
-TCP_HOOKS(tcp_host_connects_twice, "connection.per-queue", "sends a second Connect on a connection",
-          AlteringPdus, &connects_again);
-TCP(tcp_host_takes_the_end_for_success, "connection.lost",
-    "completes what is under way when the connection ends", "host.lost.completes");
+TCP(tcp_host_takes_any_digests, "icresp.digest-unasked", "lets the controller enable digests", "host.ic_resp.digest");
+TCP(tcp_host_takes_any_maxh2cdata, "icresp.maxh2cdata", "does not look at MAXH2CDATA", "host.ic_resp.maxh2cdata");
+TCP_HOOKS(tcp_host_ignores_small_maxh2cdata, "icresp.maxh2cdata-small", "does not keep to a MAXH2CDATA below 4096", IgnoresSmallLimits);
+TCP(tcp_host_takes_icresp_of_any_length, "icresp.length", "does not look at PLEN of ICResp", "host.ic.plen");
+TCP(tcp_host_takes_any_sequence, "sequence", "passes over PDUs that come at the wrong time", "host.sequence");
+TCP_HOOKS(tcp_host_connects_twice, "connection.per-queue", "sends a second Connect on a connection", AlteringPdus, &connects_again);
+TCP(tcp_host_takes_the_end_for_success, "connection.lost", "completes what is under way when the connection ends", "host.lost.completes");
 
 // What it sends.
-TCP_HOOKS(tcp_host_capsule_longer_than_its_data, "capsule.shape", "capsules with data have 4 bytes more",
-          AlteringPdus, &io_capsules<&longer_than_its_data>);
-TCP(tcp_host_capsule_of_any_length, "capsule.room", "puts any amount of data into a capsule",
-    "host.capsule.too_long");
-TCP_HOOKS(tcp_host_ignores_cpda_in_capsules, "capsule.alignment", "does not align in-capsule data",
-          AlteringPdus, &without_alignment<PduType::capsule_cmd>);
+TCP_HOOKS(tcp_host_capsule_longer_than_its_data, "capsule.shape", "capsules with data have 4 bytes more", AlteringPdus,
+          &io_capsules<&longer_than_its_data>);
+TCP(tcp_host_capsule_of_any_length, "capsule.room", "puts any amount of data into a capsule", "host.capsule.too_long");
+TCP_HOOKS(tcp_host_ignores_cpda_in_capsules, "capsule.alignment", "does not align in-capsule data", AlteringPdus,
+          &without_alignment<PduType::capsule_cmd>);
 TCP(tcp_host_aligns_nothing, "capsule.alignment", "takes every CPDA for 0", "host.capsule.alignment");
-TCP_HOOKS(tcp_host_in_capsule_offset, "sgl.in-capsule", "describes in-capsule data at offset 512",
-          AlteringCapsules, &data_elsewhere);
-TCP_HOOKS(tcp_host_sgl_too_long, "sgl.transport", "describes twice the data", AlteringCapsules,
-          &twice_as_long);
-TCP_HOOKS(tcp_host_does_not_wait_for_r2t, "h2cdata.after-r2t", "sends data that nobody asked for",
-          AlteringPdus, &sends_unasked);
-TCP_HOOKS(tcp_host_datal_too_short, "h2cdata.shape", "DATAL is 4 bytes short", AlteringPdus,
-          &data<&shortens_datal>);
-TCP_HOOKS(tcp_host_data_of_another_command, "h2cdata.cccid", "H2CData names another command",
-          AlteringPdus, &data<&renames_command>);
-TCP_HOOKS(tcp_host_data_of_another_r2t, "h2cdata.ttag", "later H2CData names another R2T", AlteringPdus,
-          &data<&renames_later_r2ts>);
-TCP_HOOKS(tcp_host_data_with_holes, "h2cdata.contiguous", "later H2CData is 4 bytes off", AlteringPdus,
-          &data<&shifts_later_data>);
-TCP_HOOKS(tcp_host_sends_a_block_more, "h2cdata.r2tl", "sends a block more than was asked for",
-          AlteringPdus, &one_block_more);
-TCP_HOOKS(tcp_host_spoils_data, "h2cdata.data", "sends other data than the buffer holds", AlteringPdus,
-          &data<&spoils_small_data>);
-TCP_HOOKS(tcp_host_all_data_is_last, "h2cdata.last", "sets LAST_PDU in every H2CData", AlteringPdus,
-          &data<&all_are_last>);
-TCP(tcp_host_ignores_maxh2cdata, "h2cdata.maxh2cdata", "does not keep to MAXH2CDATA",
-    "host.h2c_data.too_long");
+TCP_HOOKS(tcp_host_in_capsule_offset, "sgl.in-capsule", "describes in-capsule data at offset 512", AlteringCapsules, &data_elsewhere);
+TCP_HOOKS(tcp_host_sgl_too_long, "sgl.transport", "describes twice the data", AlteringCapsules, &twice_as_long);
+TCP_HOOKS(tcp_host_does_not_wait_for_r2t, "h2cdata.after-r2t", "sends data that nobody asked for", AlteringPdus, &sends_unasked);
+TCP_HOOKS(tcp_host_datal_too_short, "h2cdata.shape", "DATAL is 4 bytes short", AlteringPdus, &data<&shortens_datal>);
+TCP_HOOKS(tcp_host_data_of_another_command, "h2cdata.cccid", "H2CData names another command", AlteringPdus, &data<&renames_command>);
+TCP_HOOKS(tcp_host_data_of_another_r2t, "h2cdata.ttag", "later H2CData names another R2T", AlteringPdus, &data<&renames_later_r2ts>);
+TCP_HOOKS(tcp_host_data_with_holes, "h2cdata.contiguous", "later H2CData is 4 bytes off", AlteringPdus, &data<&shifts_later_data>);
+TCP_HOOKS(tcp_host_sends_a_block_more, "h2cdata.r2tl", "sends a block more than was asked for", AlteringPdus, &one_block_more);
+TCP_HOOKS(tcp_host_spoils_data, "h2cdata.data", "sends other data than the buffer holds", AlteringPdus, &data<&spoils_small_data>);
+TCP_HOOKS(tcp_host_all_data_is_last, "h2cdata.last", "sets LAST_PDU in every H2CData", AlteringPdus, &data<&all_are_last>);
+TCP(tcp_host_ignores_maxh2cdata, "h2cdata.maxh2cdata", "does not keep to MAXH2CDATA", "host.h2c_data.too_long");
 TCP_HOOKS(tcp_host_ignores_cpda_in_data, "h2cdata.alignment", "does not align H2CData", AlteringPdus,
           &without_alignment<PduType::h2c_data>);
-TCP_HOOKS(tcp_host_data_with_reserved_bits, "h2cdata.reserved", "sets a reserved byte of H2CData",
-          AlteringPdus, &data<&reserved_bytes>);
-TCP_HOOKS(tcp_host_confuses_commands, "r2t.commands", "sends the data of one write as that of another",
-          ConfusesCommands);
+TCP_HOOKS(tcp_host_data_with_reserved_bits, "h2cdata.reserved", "sets a reserved byte of H2CData", AlteringPdus, &data<&reserved_bytes>);
+TCP_HOOKS(tcp_host_confuses_commands, "r2t.commands", "sends the data of one write as that of another", ConfusesCommands);
 
 // R2Ts that it should not take.
 TCP(tcp_host_r2t_of_any_cccid, "r2t.cccid", "passes over R2Ts of unknown commands", "host.r2t.cccid");
@@ -278,25 +250,16 @@ TCP(tcp_host_r2t_for_any_command, "r2t.direction", "passes over R2Ts for reads",
 TCP(tcp_host_r2t_for_nothing, "r2t.length", "passes over R2Ts of no bytes", "host.r2t.length");
 
 // C2HData.
-TCP(tcp_host_takes_the_first_data_alone, "c2hdata.taken", "throws away all but the first C2HData",
-    "host.c2h_data.first_only");
-TCP(tcp_host_ignores_success, "c2hdata.success", "waits for a response after SUCCESS",
-    "host.c2h_data.success_ignored");
-TCP(tcp_host_hangs_on_success, "c2hdata.success-flow-control", "waits for a response after SUCCESS",
-    "host.c2h_data.success_ignored");
-TCP(tcp_host_takes_success_anywhere, "c2hdata.success-without-last", "takes SUCCESS without LAST_PDU",
-    "host.c2h_data.success");
-TCP(tcp_host_takes_success_early, "c2hdata.success-short", "takes SUCCESS before all data is there",
-    "host.c2h_data.short_success");
-TCP(tcp_host_data_of_any_cccid, "c2hdata.cccid", "passes over C2HData of unknown commands",
-    "host.c2h_data.cccid");
-TCP(tcp_host_data_of_any_range, "c2hdata.range", "passes over C2HData beyond the buffer",
-    "host.c2h_data.range");
+TCP(tcp_host_takes_the_first_data_alone, "c2hdata.taken", "throws away all but the first C2HData", "host.c2h_data.first_only");
+TCP(tcp_host_ignores_success, "c2hdata.success", "waits for a response after SUCCESS", "host.c2h_data.success_ignored");
+TCP(tcp_host_hangs_on_success, "c2hdata.success-flow-control", "waits for a response after SUCCESS", "host.c2h_data.success_ignored");
+TCP(tcp_host_takes_success_anywhere, "c2hdata.success-without-last", "takes SUCCESS without LAST_PDU", "host.c2h_data.success");
+TCP(tcp_host_takes_success_early, "c2hdata.success-short", "takes SUCCESS before all data is there", "host.c2h_data.short_success");
+TCP(tcp_host_data_of_any_cccid, "c2hdata.cccid", "passes over C2HData of unknown commands", "host.c2h_data.cccid");
+TCP(tcp_host_data_of_any_range, "c2hdata.range", "passes over C2HData beyond the buffer", "host.c2h_data.range");
 TCP(tcp_host_data_of_any_offset, "c2hdata.offset", "takes C2HData with holes", "host.c2h_data.offset");
-TCP(tcp_host_data_after_last, "c2hdata.after-last", "takes C2HData after the last",
-    "host.c2h_data.after_last");
-TCP(tcp_host_data_for_any_command, "c2hdata.direction", "passes over C2HData for writes",
-    "host.c2h_data.direction");
+TCP(tcp_host_data_after_last, "c2hdata.after-last", "takes C2HData after the last", "host.c2h_data.after_last");
+TCP(tcp_host_data_for_any_command, "c2hdata.direction", "passes over C2HData for writes", "host.c2h_data.direction");
 TCP(tcp_host_data_of_any_datal, "c2hdata.datal", "does not look at DATAL", "host.c2h_data.datal");
 
 // Headers and digests.
@@ -307,32 +270,23 @@ TCP(tcp_host_pdu_of_any_plen, "pdu.plen", "does not look at PLEN", "host.pdu.ple
 TCP(tcp_host_pdu_of_any_pdo, "pdu.pdo", "does not look at PDO", "host.pdu.pdo");
 TCP(tcp_host_any_hdgstf, "pdu.hdgstf", "does not look at HDGSTF", "host.pdu.hdgstf");
 TCP(tcp_host_any_ddgstf, "pdu.ddgstf", "does not look at DDGSTF", "host.pdu.ddgstf");
-TCP(tcp_host_stream_must_come_whole, "stream.split", "ends the connection on a PDU in pieces",
-    "stream.split");
-TCP(tcp_host_digests_after_all, "digest.declined", "uses header digests that were declined",
-    "host.digest.always");
-TCP(tcp_host_digests_go_together, "digest.declined", "uses data digests where header digests were granted",
-    "host.digest.together");
-TCP_HOOKS(tcp_host_header_digest_is_wrong, "digest.header", "header digests of reads are wrong",
-          AlteringPdus, &io_capsules<&spoils_header_digest>);
-TCP_HOOKS(tcp_host_data_digest_is_wrong, "digest.data", "data digests of H2CData are wrong", AlteringPdus,
-          &data<&spoils_data_digest>);
-TCP(tcp_host_any_header_digest, "digest.header-wrong", "does not check header digests",
-    "host.pdu.hdgst");
+TCP(tcp_host_stream_must_come_whole, "stream.split", "ends the connection on a PDU in pieces", "stream.split");
+TCP(tcp_host_digests_after_all, "digest.declined", "uses header digests that were declined", "host.digest.always");
+TCP(tcp_host_digests_go_together, "digest.declined", "uses data digests where header digests were granted", "host.digest.together");
+TCP_HOOKS(tcp_host_header_digest_is_wrong, "digest.header", "header digests of reads are wrong", AlteringPdus,
+          &io_capsules<&spoils_header_digest>);
+TCP_HOOKS(tcp_host_data_digest_is_wrong, "digest.data", "data digests of H2CData are wrong", AlteringPdus, &data<&spoils_data_digest>);
+TCP(tcp_host_any_header_digest, "digest.header-wrong", "does not check header digests", "host.pdu.hdgst");
 TCP(tcp_host_any_data_digest, "digest.data-wrong", "does not check data digests", "host.ddgst.ignored");
-TCP(tcp_host_data_digest_is_fatal, "digest.data-not-fatal", "ends the connection on a wrong data digest",
-    "host.ddgst.fatal");
+TCP(tcp_host_data_digest_is_fatal, "digest.data-not-fatal", "ends the connection on a wrong data digest", "host.ddgst.fatal");
 
 // The end.
 TCP(tcp_host_goes_without_a_word, "termreq.sent", "closes without H2CTermReq", "term_req.never");
-TCP_HOOKS(tcp_host_termreq_without_header, "termreq.header",
-          "sends H2CTermReq without the header that was wrong", AlteringPdus, &empties_term_req);
-TCP_HOOKS(tcp_host_termreq_is_not_the_last, "termreq.last", "sends a capsule after H2CTermReq",
-          AlteringPdus, &speaks_after_term_req);
-TCP(tcp_host_stays_after_termreq, "termreq.received", "goes on after C2HTermReq",
-    "host.term_req.ignored");
-TCP(tcp_host_termreq_of_any_length, "termreq.length", "goes on after C2HTermReq of an impossible length",
-    "host.term_req.length");
+TCP_HOOKS(tcp_host_termreq_without_header, "termreq.header", "sends H2CTermReq without the header that was wrong", AlteringPdus,
+          &empties_term_req);
+TCP_HOOKS(tcp_host_termreq_is_not_the_last, "termreq.last", "sends a capsule after H2CTermReq", AlteringPdus, &speaks_after_term_req);
+TCP(tcp_host_stays_after_termreq, "termreq.received", "goes on after C2HTermReq", "host.term_req.ignored");
+TCP(tcp_host_termreq_of_any_length, "termreq.length", "goes on after C2HTermReq of an impossible length", "host.term_req.length");
 
 #undef TCP
 #undef TCP_HOOKS

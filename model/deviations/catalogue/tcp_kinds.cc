@@ -49,28 +49,22 @@ class TagsOfTheFirst final : public host::HostHooks {
 
 }  // namespace
 
-DEVIATION(tcp_long_data_is_wrong, "tcp.pdu.every-field", Product::controller,
-          "sends wrong bytes behind the first 32 KiB of a read", hooks<LongTransfersAreWrong>(), "tcp");
-DEVIATION(tcp_later_r2ts_are_short, "tcp.data.several-commands", Product::controller,
-          "asks for a dword too little after the first R2T", hooks<LaterR2tsAreShort>(), "tcp");
-DEVIATION(tcp_any_h2cdata_tag, "tcp.h2cdata.every-value", Product::controller, "takes H2CData with any tag",
-          Departs{"tcp.h2c_data.ttag"});
+DEVIATION(tcp_long_data_is_wrong, "tcp.pdu.every-field", Product::controller, "sends wrong bytes behind the first 32 KiB of a read",
+          hooks<LongTransfersAreWrong>(), "tcp");
+DEVIATION(tcp_later_r2ts_are_short, "tcp.data.several-commands", Product::controller, "asks for a dword too little after the first R2T",
+          hooks<LaterR2tsAreShort>(), "tcp");
+DEVIATION(tcp_any_h2cdata_tag, "tcp.h2cdata.every-value", Product::controller, "takes H2CData with any tag", Departs{"tcp.h2c_data.ttag"});
 DEVIATION(tcp_any_h2cdata_command, "tcp.h2cdata.every-value", Product::controller, "takes H2CData of any command",
           Departs{"tcp.h2c_data.cccid"});
-DEVIATION(tcp_any_capsule_length, "tcp.pdu.every-value", Product::controller, "takes capsules with any HLEN",
-          Departs{"tcp.pdu.hlen"});
-DEVIATION(tcp_any_capsule_offset, "tcp.pdu.every-value", Product::controller, "takes capsules with any PDO",
-          Departs{"tcp.pdu.pdo"});
+DEVIATION(tcp_any_capsule_length, "tcp.pdu.every-value", Product::controller, "takes capsules with any HLEN", Departs{"tcp.pdu.hlen"});
+DEVIATION(tcp_any_capsule_offset, "tcp.pdu.every-value", Product::controller, "takes capsules with any PDO", Departs{"tcp.pdu.pdo"});
 DEVIATION(tcp_any_hpda, "tcp.icreq.every-value", Product::controller, "takes any HPDA", Departs{"tcp.ic_req.hpda"});
 DEVIATION(tcp_any_format, "tcp.icreq.every-value", Product::controller, "takes any PFV", Departs{"tcp.ic_req.pfv"});
-DEVIATION(tcp_any_header_digest, "tcp.digest.every-bit", Product::controller, "does not check header digests",
-          Departs{"tcp.pdu.hdgst"});
-DEVIATION(tcp_any_data_digest, "tcp.digest.every-bit", Product::controller, "does not check data digests",
-          Departs{"tcp.pdu.ddgst"});
-DEVIATION(tcp_any_termreq, "tcp.termreq.every-length", Product::controller, "goes on after H2CTermReq",
-          Departs{"tcp.term_req.received"});
-DEVIATION(tcp_host_tags_of_first, "tcp.host.r2t.every-range", Product::host,
-          "answers every R2T of a write with the tag of the first", hooks<TagsOfTheFirst>(), "tcp");
+DEVIATION(tcp_any_header_digest, "tcp.digest.every-bit", Product::controller, "does not check header digests", Departs{"tcp.pdu.hdgst"});
+DEVIATION(tcp_any_data_digest, "tcp.digest.every-bit", Product::controller, "does not check data digests", Departs{"tcp.pdu.ddgst"});
+DEVIATION(tcp_any_termreq, "tcp.termreq.every-length", Product::controller, "goes on after H2CTermReq", Departs{"tcp.term_req.received"});
+DEVIATION(tcp_host_tags_of_first, "tcp.host.r2t.every-range", Product::host, "answers every R2T of a write with the tag of the first",
+          hooks<TagsOfTheFirst>(), "tcp");
 DEVIATION(tcp_host_takes_first_piece, "tcp.host.c2hdata.every-piece", Product::host, "takes the first C2HData alone",
           Departs{"tcp.host.c2h_data.first_only"});
 

@@ -39,9 +39,7 @@ class ToleratesChain : public SubsystemHooks {
 class ToleratesOnQueue : public SubsystemHooks {
  public:
   ToleratesOnQueue(std::string_view check, bool admin) : check_(check), admin_(admin) {}
-  bool refuses(const CommandContext& command, Refusal& refusal) override {
-    return refusal.check != check_ || (command.qid == 0) != admin_;
-  }
+  bool refuses(const CommandContext& command, Refusal& refusal) override { return refusal.check != check_ || (command.qid == 0) != admin_; }
 
  private:
   std::string_view check_;
@@ -58,9 +56,7 @@ class PropertyReads final : public SubsystemHooks {
 };
 
 /// Fields of a command as the hooks see it.
-inline std::uint8_t fctype_of(const CommandContext& command) {
-  return command.sqe[0] == 0x7F ? command.sqe[4] : 0xFF;
-}
+inline std::uint8_t fctype_of(const CommandContext& command) { return command.sqe[0] == 0x7F ? command.sqe[4] : 0xFF; }
 inline bool is_connect(const CommandContext& command) { return fctype_of(command) == 0x01; }
 
 }  // namespace fb::deviations

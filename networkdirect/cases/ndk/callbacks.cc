@@ -93,8 +93,7 @@ CONFORMANCE_CASE(ndk_events_come_at_dispatch_level, "ndk.callbacks.event-level",
   check.that(c.b.queue->irql <= DISPATCH_LEVEL, "a notification comes at DISPATCH_LEVEL or below", ndk::name_of_irql(c.b.queue->irql));
   check.that(c.listening->irql <= DISPATCH_LEVEL, "a request to connect comes at DISPATCH_LEVEL or below",
              ndk::name_of_irql(c.listening->irql));
-  check.that(c.b.event_irql <= DISPATCH_LEVEL, "a disconnect event comes at DISPATCH_LEVEL or below",
-             ndk::name_of_irql(c.b.event_irql));
+  check.that(c.b.event_irql <= DISPATCH_LEVEL, "a disconnect event comes at DISPATCH_LEVEL or below", ndk::name_of_irql(c.b.event_irql));
 }
 
 CONFORMANCE_CASE(ndk_a_callback_before_the_return_is_the_only_one, "ndk.callbacks.before-return", roles::provider) {
@@ -169,8 +168,7 @@ CONFORMANCE_CASE(ndk_functions_may_be_called_at_dispatch_level, "ndk.callbacks.a
   arranged_by(check, "NdkSend", c.a.send(3));
   arranged_by(check, "NdkRead", c.a.read(4, 0, 16, c.b.memory->address(), c.b.memory->remote));
   arranged_by(check, "NdkWrite", c.a.write(5, 0, 16, c.b.memory->address(), c.b.memory->remote));
-  arranged_by(check, "NdkBind",
-              qp->Dispatch->NdkBind(qp, ndk_tag(6), region, window, memory.at(0), 64, NDK_OP_FLAG_ALLOW_REMOTE_READ));
+  arranged_by(check, "NdkBind", qp->Dispatch->NdkBind(qp, ndk_tag(6), region, window, memory.at(0), 64, NDK_OP_FLAG_ALLOW_REMOTE_READ));
   arranged_by(check, "NdkInvalidate", qp->Dispatch->NdkInvalidate(qp, ndk_tag(7), &window->Header, 0));
   window->Dispatch->NdkGetRemoteTokenFromMw(window);
   arranged_by(check, "NdkFastRegister",

@@ -43,9 +43,11 @@ CONFORMANCE_CASE(ndk_queues_have_a_greatest_depth, "ndk.cq.depth", roles::provid
   const ULONG depth = ndk.a().info().MaxCqDepth + 1;
   check.precondition(depth != 0, "the depth has a limit");
   NdkQueue& nobodys = ndk.keep(std::make_unique<NdkQueue>());
-  refused(check, "NdkCreateCq of more than MaxCqDepth", ndk.create<NDK_CQ>([&](auto c, PVOID x, NDK_CQ** p) {
-    return adapter->Dispatch->NdkCreateCq(adapter, depth, &NdkQueue::on_notify, &nobodys, nullptr, c, x, p);
-  }).end());
+  refused(check, "NdkCreateCq of more than MaxCqDepth",
+          ndk.create<NDK_CQ>([&](auto c, PVOID x, NDK_CQ** p) {
+               return adapter->Dispatch->NdkCreateCq(adapter, depth, &NdkQueue::on_notify, &nobodys, nullptr, c, x, p);
+             })
+              .end());
 }
 
 CONFORMANCE_CASE(ndk_an_armed_queue_calls_back, "ndk.cq.notify", roles::provider) {
@@ -263,8 +265,7 @@ CONFORMANCE_CASE(ndk_a_result_has_its_type, "ndk.cq.type", roles::provider) {
 CONFORMANCE_CASE(ndk_failures_fail, "ndk.cq.failure", roles::provider) {
   NdkBench& ndk = bench.ndk();
   NdkConnection& c = ndk.connect();
-  refused(check, "a Write with a token that is none",
-          access(ndk, check, c, false, c.b.memory->address(), c.b.memory->remote ^ 0x550000));
+  refused(check, "a Write with a token that is none", access(ndk, check, c, false, c.b.memory->address(), c.b.memory->remote ^ 0x550000));
 }
 
 CONFORMANCE_CASE(ndk_a_resized_queue_has_a_greatest_depth, "ndk.cq.resize-limit", roles::provider) {

@@ -73,8 +73,7 @@ CONFORMANCE_CASE(ndk_the_peer_hears_once, "ndk.connector.disconnect-once", roles
 CONFORMANCE_CASE(ndk_the_peer_hears_of_failures, "ndk.connector.failure-event", roles::provider) {
   NdkBench& ndk = bench.ndk();
   NdkConnection& c = ndk.connect();
-  refused(check, "a Write with a token that is none",
-          access(ndk, check, c, false, c.b.memory->address(), c.b.memory->remote ^ 0x550000));
+  refused(check, "a Write with a token that is none", access(ndk, check, c, false, c.b.memory->address(), c.b.memory->remote ^ 0x550000));
   check.that(ndk.wait_until([&] { return c.b.disconnected > 0; }), "the peer hears of the end");
 }
 

@@ -52,10 +52,12 @@ CONFORMANCE_CASE(ndk_private_data_has_a_limit, "ndk.connector.data-limit", roles
   NDK_SHARED_ENDPOINT* const endpoint = ndk.a().endpoint(0);
   std::string data(most + 1, 'x');
   NdkAddress at(ndk.b().address(), c.port);
-  refused(check, "NdkConnectWithSharedEndpoint with too much private data", ndk.begin([&](auto done, PVOID x) {
-    return c.a.connector->Dispatch->NdkConnectWithSharedEndpoint(c.a.connector, c.a.qp, endpoint, at.get(), at.length, 1, 1, data.data(),
-                                                                 most + 1, done, x);
-  }).said);
+  refused(check, "NdkConnectWithSharedEndpoint with too much private data",
+          ndk.begin([&](auto done, PVOID x) {
+               return c.a.connector->Dispatch->NdkConnectWithSharedEndpoint(c.a.connector, c.a.qp, endpoint, at.get(), at.length, 1, 1,
+                                                                            data.data(), most + 1, done, x);
+             })
+              .said);
 }
 
 CONFORMANCE_CASE(ndk_private_data_of_requests_comes, "ndk.connector.request-data", roles::provider) {
@@ -78,8 +80,8 @@ CONFORMANCE_CASE(ndk_a_refused_request_says_so, "ndk.connector.refused", roles::
   arranged_by(check, "NdkReject", reject(c.b.connector));
   says(check, "NdkConnect that was rejected", ndk.finish(*c.connecting), {STATUS_CONNECTION_REFUSED});
   const NdkAddress from(ndk.a().address()), nobody(ndk.b().address(), ndk.fresh_port());
-  says(check, "NdkConnect to nobody",
-       ndk.finish(connect_from(ndk, ndk.a().connector(), ndk.a().queue_pair(*c.a.queue), from, nobody)), {STATUS_CONNECTION_REFUSED});
+  says(check, "NdkConnect to nobody", ndk.finish(connect_from(ndk, ndk.a().connector(), ndk.a().queue_pair(*c.a.queue), from, nobody)),
+       {STATUS_CONNECTION_REFUSED});
 }
 
 CONFORMANCE_CASE(ndk_a_refused_queue_pair_is_as_good_as_new, "ndk.connector.refused-again", roles::provider) {

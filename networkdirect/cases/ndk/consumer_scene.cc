@@ -132,8 +132,7 @@ void keeps_ndk(ConsumerBench& bench, Check& check, NdkRule rule) {
     const std::string here = use_ndk_consumer(*ndk, kind.shared);
     if (stopped.empty()) stopped = here;
     ndk->end();
-    const auto found =
-        std::ranges::find_if(ndk->findings(), [&](const auto& one) { return one.rule == &entry; });
+    const auto found = std::ranges::find_if(ndk->findings(), [&](const auto& one) { return one.rule == &entry; });
     if (found != ndk->findings().end()) {
       check.that(false, entry.sentence, found->object + ": " + found->text);
       return;

@@ -9,10 +9,9 @@ namespace {
 /// A sweep on each kind of provider, and the verifier's word on all of it.
 template <class Sweep>
 void judge(ConsumerBench& bench, Check& check, Sweep&& sweep) {
-  for (const NdkConsumerTerms& terms :
-       {NdkConsumerTerms{.behaviour = "answers=at-once", .notify_inside_arm = true},
-        NdkConsumerTerms{.behaviour = "answers=later", .scattered = true},
-        NdkConsumerTerms{.behaviour = "answers=drawn", .version = {1, 2}}}) {
+  for (const NdkConsumerTerms& terms : {NdkConsumerTerms{.behaviour = "answers=at-once", .notify_inside_arm = true},
+                                        NdkConsumerTerms{.behaviour = "answers=later", .scattered = true},
+                                        NdkConsumerTerms{.behaviour = "answers=drawn", .version = {1, 2}}}) {
     const auto ndk = bench.make_ndk(terms);
     judge_sweep(*ndk, check, sweep);
   }
@@ -23,13 +22,11 @@ void sweep_fast_regions(ConsumerStage& stage, Check& check) {
   using rdma::Access;
   using rdma::SendOpcode;
   NdProgram& program = stage.program();
-  check.precondition(program.device().limits().fast_registration,
-                     "the device has fast registration");
+  check.precondition(program.device().limits().fast_registration, "the device has fast registration");
   constexpr std::size_t kBytes = 9001;
   constexpr std::uint64_t kAddress = 0x5000'0000;
   Bytes room(kBytes + 200);
-  for (std::size_t i = 0; i < room.size(); ++i)
-    room[i] = static_cast<std::uint8_t>(i * 11 + i / 256);
+  for (std::size_t i = 0; i < room.size(); ++i) room[i] = static_cast<std::uint8_t>(i * 11 + i / 256);
   struct Try {
     std::uint64_t offset;
     std::uint32_t length;
@@ -38,28 +35,25 @@ void sweep_fast_regions(ConsumerStage& stage, Check& check) {
     bool good;
   };
   for (const Try& one :
-       {Try{0, kBytes, true, true, true, true}, Try{0, kBytes, true, true, false, true},
-        Try{kBytes - 1, 1, true, true, true, true}, Try{kBytes - 1, 2, true, true, true, false},
-        Try{~std::uint64_t{0}, 2, true, true, false, false}, Try{0, 16, true, false, false, false},
-        Try{0, 16, false, true, true, false}, Try{5, 16, false, true, false, true}}) {
+       {Try{0, kBytes, true, true, true, true}, Try{0, kBytes, true, true, false, true}, Try{kBytes - 1, 1, true, true, true, true},
+        Try{kBytes - 1, 2, true, true, true, false}, Try{~std::uint64_t{0}, 2, true, true, false, false},
+        Try{0, 16, true, false, false, false}, Try{0, 16, false, true, true, false}, Try{5, 16, false, true, false, true}}) {
     for (const std::uint64_t shift : {0u, 77u, 4095u}) {
       NdLine& line = stage.connect();
       VerbsQueue& queue = stage.peer_accepted();
-      check.require(queue.wait_event(ConnectionEvent::established, Duration::s(10)),
-                    "the peer is connected");
+      check.require(queue.wait_event(ConnectionEvent::established, Duration::s(10)), "the peer is connected");
       const auto region = program.domain().allocate_fast_region(3 * 4096 + 4096);
       rdma::SendRequest request;
       request.opcode = SendOpcode::fast_register;
       request.region = region.get();
       request.memory = MutableBytes(room).subspan(100, kBytes);
       request.iova = kAddress + shift;
-      request.access = Access::local_write | (one.read ? Access::remote_read : Access::none) |
-                       (one.write ? Access::remote_write : Access::none);
+      request.access =
+          Access::local_write | (one.read ? Access::remote_read : Access::none) | (one.write ? Access::remote_write : Access::none);
       const auto registered = performed(check, program, line, request, 0, 0);
       check.require(registered.status == rdma::CompletionStatus::success, "a region is registered",
                     std::string(rdma::name_of(registered.status)));
-      check.that(registered.opcode == rdma::CompletionOpcode::fast_register,
-                 "the completion is that of a registration", "it is another");
+      check.that(registered.opcode == rdma::CompletionOpcode::fast_register, "the completion is that of a registration", "it is another");
       const Bytes before = room;
       // The program's own requests name it by the same addresses.
       for (const auto& [offset, length] : {std::pair<std::size_t, std::uint32_t>{0, 1}, {kBytes - 1, 1}, {0, kBytes}}) {
@@ -81,28 +75,23 @@ void sweep_fast_regions(ConsumerStage& stage, Check& check) {
       check.require(queue.post_send(access, memory, 20000, one.length), "the peer asks");
       const auto done = queue.wait_send(Duration::s(20));
       check.require(done.has_value(), "its request ends", "it does not");
-      const std::string name = std::string(one.reads ? "a Read of " : "a Write of ") +
-                               std::to_string(one.length) + " bytes";
-      check.equal(name + " of a fast region succeeds",
-                  done->status == rdma::CompletionStatus::success, one.good);
+      const std::string name = std::string(one.reads ? "a Read of " : "a Write of ") + std::to_string(one.length) + " bytes";
+      check.equal(name + " of a fast region succeeds", done->status == rdma::CompletionStatus::success, one.good);
       program.pass(Duration::ms(1));
       Bytes expected = before;
       if (one.good && one.reads) {
         check.bytes("what it brought", ByteView(memory.bytes).subspan(20000, one.length),
                     ByteView(before).subspan(100 + one.offset, one.length));
       } else if (one.good) {
-        std::copy_n(memory.bytes.begin() + 20000, one.length,
-                    expected.begin() + 100 + static_cast<std::ptrdiff_t>(one.offset));
+        std::copy_n(memory.bytes.begin() + 20000, one.length, expected.begin() + 100 + static_cast<std::ptrdiff_t>(one.offset));
       }
       if (one.good) {
         request = {};
         request.opcode = SendOpcode::local_invalidate;
         request.invalidate_rkey = region->rkey();
         const auto closed = program.perform(line, request, 0, 0);
-        check.that(closed.status == rdma::CompletionStatus::success, "it is invalidated",
-                   std::string(rdma::name_of(closed.status)));
-        check.that(closed.opcode == rdma::CompletionOpcode::local_invalidate,
-                   "the completion is that of an invalidation", "it is another");
+        check.that(closed.status == rdma::CompletionStatus::success, "it is invalidated", std::string(rdma::name_of(closed.status)));
+        check.that(closed.opcode == rdma::CompletionOpcode::local_invalidate, "the completion is that of an invalidation", "it is another");
       }
       check.bytes("the memory afterwards", room, expected);
       program.let_go(line);
@@ -118,8 +107,7 @@ void sweep_invalidation(ConsumerStage& stage, Check& check) {
   check.precondition(program.device().limits().remote_invalidation, "messages invalidate");
   NdLine& line = stage.connect();
   VerbsQueue& queue = stage.peer_accepted();
-  check.require(queue.wait_event(ConnectionEvent::established, Duration::s(10)),
-                "the peer is connected");
+  check.require(queue.wait_event(ConnectionEvent::established, Duration::s(10)), "the peer is connected");
   Bytes data(5000, 0x3D);
   const auto region = program.domain().allocate_fast_region(3 * 4096);
   for (int round = 0; round < 3; ++round) {
@@ -129,8 +117,7 @@ void sweep_invalidation(ConsumerStage& stage, Check& check) {
     request.memory = data;
     request.iova = 0x6000'0000;
     request.access = rdma::Access::local_write | rdma::Access::remote_read;
-    check.that(program.perform(line, request, 0, 0).status == rdma::CompletionStatus::success,
-               "a region is registered", "it is not");
+    check.that(program.perform(line, request, 0, 0).status == rdma::CompletionStatus::success, "a region is registered", "it is not");
     check.require(program.receive(line, 0, 64), "the program posts a receive");
     rdma::SendRequest ending;
     ending.opcode = rdma::SendOpcode::send_with_invalidate;
@@ -138,11 +125,9 @@ void sweep_invalidation(ConsumerStage& stage, Check& check) {
     check.require(queue.post_send(ending, stage.peer_memory(), 3, 33), "the peer sends");
     const auto came = program.completion();
     check.require(came.has_value(), "the message comes", "it does not");
-    check.that(came->opcode == rdma::CompletionOpcode::receive &&
-                   came->status == rdma::CompletionStatus::success,
-               "it is a receive", "it is not");
-    check.that(came->has_invalidate, "the completion says that something was invalidated",
-               "it does not");
+    check.that(came->opcode == rdma::CompletionOpcode::receive && came->status == rdma::CompletionStatus::success, "it is a receive",
+               "it is not");
+    check.that(came->has_invalidate, "the completion says that something was invalidated", "it does not");
     check.equal("what was invalidated", came->invalidated_rkey, region->rkey());
     check.equal("its length", came->byte_length, 33u);
   }
@@ -175,8 +160,8 @@ void sweep_invalidation(ConsumerStage& stage, Check& check) {
   rdma::SendRequest ending;
   ending.opcode = rdma::SendOpcode::send_with_invalidate;
   ending.invalidate_rkey = target.region->rkey();
-  check.that(program.perform(line, ending, 0, 20).status == rdma::CompletionStatus::success,
-             "a message that invalidates is sent", "it is not");
+  check.that(program.perform(line, ending, 0, 20).status == rdma::CompletionStatus::success, "a message that invalidates is sent",
+             "it is not");
   const auto came = queue.wait_receive(Duration::s(10));
   check.require(came.has_value(), "it comes", "it does not");
   check.that(came->has_invalidate, "it invalidates", "it does not");
@@ -220,16 +205,14 @@ void use_fast_region(ConsumerStage& stage, Check& check, NdLine& line, const aut
 
 }  // namespace
 
-CONFORMANCE_CASE(ndk_consumer_moves_bytes_of_every_shape, "ndk.consumer.sge-token-unknown",
-                 roles::consumer) {
+CONFORMANCE_CASE(ndk_consumer_moves_bytes_of_every_shape, "ndk.consumer.sge-token-unknown", roles::consumer) {
   judge(bench, check, [&](ConsumerStage& stage) {
     ConsumerSweep api(stage);
     TransferSweep(api, check).run();
   });
 }
 
-CONFORMANCE_CASE(ndk_consumer_moves_bytes_to_who_asked_it, "ndk.consumer.op-flags-unknown",
-                 roles::consumer) {
+CONFORMANCE_CASE(ndk_consumer_moves_bytes_to_who_asked_it, "ndk.consumer.op-flags-unknown", roles::consumer) {
   judge(bench, check, [&](ConsumerStage& stage) {
     ConsumerSweep api(stage, false, true);
     TransferSweep sweep(api, check);
@@ -237,13 +220,11 @@ CONFORMANCE_CASE(ndk_consumer_moves_bytes_to_who_asked_it, "ndk.consumer.op-flag
   });
 }
 
-CONFORMANCE_CASE(ndk_consumer_shares_receives, "ndk.consumer.receive-beside-shared",
-                 roles::consumer) {
+CONFORMANCE_CASE(ndk_consumer_shares_receives, "ndk.consumer.receive-beside-shared", roles::consumer) {
   judge(bench, check, [&](ConsumerStage& stage) { sweep_shared(stage, check); });
 }
 
-CONFORMANCE_CASE(ndk_consumer_connects_in_every_way, "ndk.consumer.complete-connect-twice",
-                 roles::consumer) {
+CONFORMANCE_CASE(ndk_consumer_connects_in_every_way, "ndk.consumer.complete-connect-twice", roles::consumer) {
   judge(bench, check, [&](ConsumerStage& stage) { sweep_connections(stage, check); });
 }
 
@@ -255,18 +236,15 @@ CONFORMANCE_CASE(ndk_consumer_reports_failures, "ndk.consumer.post-unconnected",
   judge(bench, check, [&](ConsumerStage& stage) { sweep_failures(stage, check); });
 }
 
-CONFORMANCE_CASE(ndk_consumer_tells_of_completions, "ndk.consumer.arm-type-unknown",
-                 roles::consumer) {
+CONFORMANCE_CASE(ndk_consumer_tells_of_completions, "ndk.consumer.arm-type-unknown", roles::consumer) {
   judge(bench, check, [&](ConsumerStage& stage) { sweep_notices(stage, check); });
 }
 
-CONFORMANCE_CASE(ndk_consumer_registers_what_it_is_told, "ndk.consumer.fast-offset-wrong",
-                 roles::consumer) {
+CONFORMANCE_CASE(ndk_consumer_registers_what_it_is_told, "ndk.consumer.fast-offset-wrong", roles::consumer) {
   judge(bench, check, [&](ConsumerStage& stage) { sweep_fast_regions(stage, check); });
 }
 
-CONFORMANCE_CASE(ndk_consumer_hears_of_invalidation, "ndk.consumer.invalidate-of-invalid-region",
-                 roles::consumer) {
+CONFORMANCE_CASE(ndk_consumer_hears_of_invalidation, "ndk.consumer.invalidate-of-invalid-region", roles::consumer) {
   judge(bench, check, [&](ConsumerStage& stage) { sweep_invalidation(stage, check); });
 }
 
@@ -302,8 +280,7 @@ CONFORMANCE_CASE(ndk_consumer_survives_every_refusal, "ndk.consumer.leaked-objec
   for (const std::string_view answers : {"answers=at-once", "answers=before-return", "answers=later"}) {
     // What pends was promised to the program: when it is refused at last, its queue pair ends.
     sweep_refusals(
-        check, answers != "answers=later",
-        [&](std::uint64_t number) { return bench.make_ndk({.behaviour = answers, .refuses = number}); },
+        check, answers != "answers=later", [&](std::uint64_t number) { return bench.make_ndk({.behaviour = answers, .refuses = number}); },
         [&](ConsumerStage& stage, bool again) {
           use_everything(stage, check, again, [&](NdLine& line, const auto& step) { use_fast_region(stage, check, line, step); });
         });

@@ -71,8 +71,8 @@ CONFORMANCE_CASE(ndk_tokens_keep_to_their_domain, "ndk.pd.tokens", roles::provid
         NdkMemory& memory = memory_in(ndk, check, end, domains[of_memory]);
         const Bytes before(memory.bytes.begin(), memory.bytes.end()), peer(c.a.memory->bytes.begin(), c.a.memory->bytes.end());
         const NdkStatus status = use(ndk, check, c, shared, how, memory);
-        const std::string with = std::string(how.what) + (of_pair == of_memory ? " memory of the own protection domain"
-                                                                           : " memory of another protection domain");
+        const std::string with = std::string(how.what) +
+                                 (of_pair == of_memory ? " memory of the own protection domain" : " memory of another protection domain");
         if (of_pair == of_memory) {
           says(check, with, status, {STATUS_SUCCESS});
           continue;
@@ -94,9 +94,9 @@ CONFORMANCE_CASE(ndk_objects_keep_to_their_domain, "ndk.pd.objects", roles::prov
   NdkConnection& there = connect_in(ndk, check, other);
   NdkMemory& memory = memory_in(ndk, check, end, other);
   NDK_MW* const window = window_of(ndk, other);
-  arranged_by(check, "NdkBind",
-              there.b.qp->Dispatch->NdkBind(there.b.qp, ndk_tag(1), memory.region, window, memory.at(0), 64,
-                                             NDK_OP_FLAG_ALLOW_REMOTE_READ));
+  arranged_by(
+      check, "NdkBind",
+      there.b.qp->Dispatch->NdkBind(there.b.qp, ndk_tag(1), memory.region, window, memory.at(0), 64, NDK_OP_FLAG_ALLOW_REMOTE_READ));
   ends_as(ndk, check, there.b, "the Bind", {STATUS_SUCCESS});
   NdkMemory& pages = end.plain_memory(PAGE_SIZE);
   NdkLam& lam = mapped(ndk, check, end, &pages.mdl, pages.bytes.size());
@@ -117,8 +117,8 @@ CONFORMANCE_CASE(ndk_objects_keep_to_their_domain, "ndk.pd.objects", roles::prov
   const auto both_are_open = [&](std::string_view after) {
     says(check, "a Read through the window after " + std::string(after),
          access(ndk, check, there, true, memory.address(), window->Dispatch->NdkGetRemoteTokenFromMw(window)), {STATUS_SUCCESS});
-    says(check, "a Read of the fast region after " + std::string(after),
-         access(ndk, check, there, true, kBase + lam.offset, fast_token), {STATUS_SUCCESS});
+    says(check, "a Read of the fast region after " + std::string(after), access(ndk, check, there, true, kBase + lam.offset, fast_token),
+         {STATUS_SUCCESS});
   };
   both_are_open("both were made");
 
@@ -126,8 +126,9 @@ CONFORMANCE_CASE(ndk_objects_keep_to_their_domain, "ndk.pd.objects", roles::prov
   NDK_CQ* const cq = end.queue().cq;
   refused(check, "NdkCreateQpWithSrq with a shared receive queue of another domain",
           ndk.create<NDK_QP>([&](auto c, PVOID x, NDK_QP** p) {
-            return own->Dispatch->NdkCreateQpWithSrq(own, cq, cq, shared, nullptr, 8, 2, 0, c, x, p);
-          }).end());
+               return own->Dispatch->NdkCreateQpWithSrq(own, cq, cq, shared, nullptr, 8, 2, 0, c, x, p);
+             })
+              .end());
 
   const auto binds = [&](NdkSide& side, NdkMemory& of, NDK_MW* mw) -> NdkStatus {
     return side.qp->Dispatch->NdkBind(side.qp, ndk_tag(3), of.region, mw, of.at(0), 64, NDK_OP_FLAG_ALLOW_REMOTE_READ);
@@ -142,16 +143,13 @@ CONFORMANCE_CASE(ndk_objects_keep_to_their_domain, "ndk.pd.objects", roles::prov
   attempt("NdkBind of a window of another domain", [&](NdkSide& side) { return binds(side, mine, window_of(ndk, other)); });
   attempt("NdkBind of window and region of another domain", [&](NdkSide& side) { return binds(side, memory, window_of(ndk, other)); });
   attempt("NdkFastRegister of a region of another domain", [&](NdkSide& side) { return register_fast(side, unused); });
-  attempt("NdkInvalidate of a window of another domain", [&](NdkSide& side) -> NdkStatus {
-    return side.qp->Dispatch->NdkInvalidate(side.qp, ndk_tag(4), &window->Header, 0);
-  });
-  attempt("NdkInvalidate of a fast region of another domain", [&](NdkSide& side) -> NdkStatus {
-    return side.qp->Dispatch->NdkInvalidate(side.qp, ndk_tag(4), &fast->Header, 0);
-  });
+  attempt("NdkInvalidate of a window of another domain",
+          [&](NdkSide& side) -> NdkStatus { return side.qp->Dispatch->NdkInvalidate(side.qp, ndk_tag(4), &window->Header, 0); });
+  attempt("NdkInvalidate of a fast region of another domain",
+          [&](NdkSide& side) -> NdkStatus { return side.qp->Dispatch->NdkInvalidate(side.qp, ndk_tag(4), &fast->Header, 0); });
   NdkConnection& here = connect_in(ndk, check, own);
   arranged_by(check, "NdkReceive", here.b.receive(5));
-  arranged_by(check, "NdkSendAndInvalidate",
-              here.a.qp->Dispatch->NdkSendAndInvalidate(here.a.qp, ndk_tag(6), nullptr, 0, 0, fast_token));
+  arranged_by(check, "NdkSendAndInvalidate", here.a.qp->Dispatch->NdkSendAndInvalidate(here.a.qp, ndk_tag(6), nullptr, 0, 0, fast_token));
   ends_badly(ndk, check, here.b, "the Receive of a Send that invalidates a region of another domain");
   both_are_open("a Send that invalidates it through another domain");
 }

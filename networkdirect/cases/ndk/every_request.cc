@@ -37,8 +37,12 @@ constexpr std::array<KindFacts, 8> kKinds = {{
 class Requests {
  public:
   Requests(NdkBench& ndk, Check& check, NdkConnection& connection)
-      : c(connection), ndk_(ndk), check_(check), pages_(&ndk.a().plain_memory(PAGE_SIZE)),
-        lam_(&mapped(ndk, check, ndk.a(), &pages_->mdl, PAGE_SIZE)), piece(c.a.memory->sge(64, 32)) {}
+      : c(connection),
+        ndk_(ndk),
+        check_(check),
+        pages_(&ndk.a().plain_memory(PAGE_SIZE)),
+        lam_(&mapped(ndk, check, ndk.a(), &pages_->mdl, PAGE_SIZE)),
+        piece(c.a.memory->sge(64, 32)) {}
 
   NdkConnection& c;
 
@@ -67,20 +71,25 @@ class Requests {
     const UINT32 remote = remote_ != 0 ? remote_ : c.b.memory->remote;
     const UINT64 there = c.b.memory->address(kThere);
     switch (kind) {
-      case Kind::send: return qp->Dispatch->NdkSend(qp, context, &piece, 1, flags);
+      case Kind::send:
+        return qp->Dispatch->NdkSend(qp, context, &piece, 1, flags);
       case Kind::send_and_invalidate:
         if (qp->Dispatch->NdkSendAndInvalidate == nullptr) return STATUS_NOT_SUPPORTED;  // a table that is too short
         return qp->Dispatch->NdkSendAndInvalidate(qp, context, &piece, 1, flags, token_);
-      case Kind::read: return qp->Dispatch->NdkRead(qp, context, &piece, 1, there, remote, flags);
-      case Kind::write: return qp->Dispatch->NdkWrite(qp, context, &piece, 1, there, remote, flags);
+      case Kind::read:
+        return qp->Dispatch->NdkRead(qp, context, &piece, 1, there, remote, flags);
+      case Kind::write:
+        return qp->Dispatch->NdkWrite(qp, context, &piece, 1, there, remote, flags);
       case Kind::bind:
         return qp->Dispatch->NdkBind(qp, context, c.a.memory->region, window_, c.a.memory->at(0), 64,
                                      flags | NDK_OP_FLAG_ALLOW_REMOTE_READ);
-      case Kind::invalidate_window: return qp->Dispatch->NdkInvalidate(qp, context, &window_->Header, flags);
+      case Kind::invalidate_window:
+        return qp->Dispatch->NdkInvalidate(qp, context, &window_->Header, flags);
       case Kind::fast_register:
         return qp->Dispatch->NdkFastRegister(qp, context, region_, lam_->count(), lam_->pages(), lam_->offset, PAGE_SIZE,
                                              ndk_tag(kBase + lam_->offset), flags | NDK_OP_FLAG_RDMA_READ_SINK);
-      case Kind::invalidate_region: return qp->Dispatch->NdkInvalidate(qp, context, &region_->Header, flags);
+      case Kind::invalidate_region:
+        return qp->Dispatch->NdkInvalidate(qp, context, &region_->Header, flags);
     }
     return STATUS_UNSUCCESSFUL;
   }
@@ -97,9 +106,7 @@ class Requests {
   static constexpr std::size_t kThere = 20000;
 
  private:
-  NdkStatus done(NdkStatus posted) {
-    return posted.failed() ? posted : NdkStatus(next_result(ndk_, check_, c.a, "a request").Status);
-  }
+  NdkStatus done(NdkStatus posted) { return posted.failed() ? posted : NdkStatus(next_result(ndk_, check_, c.a, "a request").Status); }
   /// Of a fast region of the peer, valid until the message comes.
   UINT32 peers_token() {
     NdkMemory& pages = ndk_.b().plain_memory(PAGE_SIZE);
@@ -278,9 +285,8 @@ CONFORMANCE_CASE(ndk_an_invalidating_read_can_be_silent, "ndk.qp.silent", roles:
     NdkConnection& c = requests.c;
     requests.prepare(Kind::invalidate_region);
     const NDK_SGE sink = requests.sink(64);
-    const NdkStatus posted =
-        c.a.qp->Dispatch->NdkRead(c.a.qp, ndk_tag(10), &sink, 1, c.b.memory->address(100), c.b.memory->remote,
-                                  flags | NDK_OP_FLAG_RDMA_READ_LOCAL_INVALIDATE);
+    const NdkStatus posted = c.a.qp->Dispatch->NdkRead(c.a.qp, ndk_tag(10), &sink, 1, c.b.memory->address(100), c.b.memory->remote,
+                                                       flags | NDK_OP_FLAG_RDMA_READ_LOCAL_INVALIDATE);
     check.require(posted == STATUS_SUCCESS, "NdkRead that invalidates is taken", "it answered " + words(posted));
     arranged_by(check, "NdkWrite", c.a.write(20, 0, 0, 0, 0));
     if (flags == 0) {

@@ -76,9 +76,15 @@ CONFORMANCE_CASE(ndk_a_table_stays, "ndk.object.dispatch", roles::provider) {
   NdkBench& ndk = bench.ndk();
   NdkConnection& c = ndk.reply();
   const auto tables = [&] {
-    return std::vector<const void*>{c.a.connector->Dispatch, c.b.connector->Dispatch, c.a.qp->Dispatch, c.b.qp->Dispatch,
-                                    c.a.queue->cq->Dispatch,  c.a.memory->region->Dispatch, c.listening->listener->Dispatch,
-                                    ndk.a().pd()->Dispatch,   ndk.a().adapter()->Dispatch};
+    return std::vector<const void*>{c.a.connector->Dispatch,
+                                    c.b.connector->Dispatch,
+                                    c.a.qp->Dispatch,
+                                    c.b.qp->Dispatch,
+                                    c.a.queue->cq->Dispatch,
+                                    c.a.memory->region->Dispatch,
+                                    c.listening->listener->Dispatch,
+                                    ndk.a().pd()->Dispatch,
+                                    ndk.a().adapter()->Dispatch};
   };
   const auto before = tables();
   for (const void* table : before) check.that(table != nullptr, "each object has a table");
@@ -88,8 +94,7 @@ CONFORMANCE_CASE(ndk_a_table_stays, "ndk.object.dispatch", roles::provider) {
   check.that(tables() == before, "the tables are the same once there is a connection", "one is another");
   deliver(ndk, check, c);
   NDK_CONNECTOR* const connector = c.a.connector;
-  const NdkStatus parted =
-      ndk.request([&](auto done, PVOID x) { return connector->Dispatch->NdkDisconnect(connector, done, x); });
+  const NdkStatus parted = ndk.request([&](auto done, PVOID x) { return connector->Dispatch->NdkDisconnect(connector, done, x); });
   arranged_by(check, "NdkDisconnect", parted);
   check.that(tables() == before, "the tables are the same when it is over", "one is another");
 }

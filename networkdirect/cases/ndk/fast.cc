@@ -139,9 +139,8 @@ CONFORMANCE_CASE(ndk_what_is_not_valid_is_not_invalidated, "ndk.fast.invalidate-
 CONFORMANCE_CASE(ndk_plain_regions_are_not_initialized, "ndk.fast.plain-initialize", roles::provider) {
   NdkBench& ndk = bench.ndk();
   NDK_MR* const plain = ndk.a().region();
-  refused(check, "NdkInitializeFastRegisterMr of a plain region", ndk.request([&](auto c, PVOID x) {
-    return plain->Dispatch->NdkInitializeFastRegisterMr(plain, 4, 1, c, x);
-  }));
+  refused(check, "NdkInitializeFastRegisterMr of a plain region",
+          ndk.request([&](auto c, PVOID x) { return plain->Dispatch->NdkInitializeFastRegisterMr(plain, 4, 1, c, x); }));
 }
 
 CONFORMANCE_CASE(ndk_fast_regions_are_initialized_once, "ndk.fast.initialize-once", roles::provider) {

@@ -23,8 +23,8 @@ struct Piece {
   NdkStatus make(std::size_t first = kFirst) {
     MDL& mdl = ndk.keep(std::make_unique<MDL>());
     MmInitializeMdl(&mdl, room.at(first), kLength);
-    const NdkStatus status = ndk.request(
-        [&](auto c, PVOID x) { return region->Dispatch->NdkRegisterMr(region, &mdl, kLength, kNdkAllRights, c, x); });
+    const NdkStatus status =
+        ndk.request([&](auto c, PVOID x) { return region->Dispatch->NdkRegisterMr(region, &mdl, kLength, kNdkAllRights, c, x); });
     if (status != STATUS_SUCCESS) throw CannotArrange{"NdkRegisterMr answered " + words(status)};
     local = region->Dispatch->NdkGetLocalTokenFromMr(region);
     remote = region->Dispatch->NdkGetRemoteTokenFromMr(region);
@@ -117,8 +117,8 @@ CONFORMANCE_CASE(ndk_tokens_end_with_their_registration, "ndk.mr.deregister", ro
       if (remote == piece.remote && when != "once it is deregistered") continue;
       for (const bool read : {true, false}) {
         NdkConnection& c = ndk.connect();
-        refused(check, std::string(read ? "a Read" : "a Write") + " of the peer with a token of an earlier registration, " +
-                           std::string(when),
+        refused(check,
+                std::string(read ? "a Read" : "a Write") + " of the peer with a token of an earlier registration, " + std::string(when),
                 access(ndk, check, c, read, piece.room.address(kFirst), remote));
       }
       check.bytes("the memory " + std::string(when), piece.room.bytes, before);

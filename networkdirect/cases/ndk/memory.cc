@@ -105,8 +105,9 @@ CONFORMANCE_CASE(ndk_a_region_with_windows_stays, "ndk.mr.deregister-bound", rol
   NdkBench& ndk = bench.ndk();
   NdkConnection& c = ndk.connect();
   NDK_MW* const window = ndk.b().window();
-  arranged_by(check, "NdkBind", c.b.qp->Dispatch->NdkBind(c.b.qp, nullptr, c.b.memory->region, window, c.b.memory->at(0), 100,
-                                                           NDK_OP_FLAG_ALLOW_REMOTE_READ));
+  arranged_by(
+      check, "NdkBind",
+      c.b.qp->Dispatch->NdkBind(c.b.qp, nullptr, c.b.memory->region, window, c.b.memory->at(0), 100, NDK_OP_FLAG_ALLOW_REMOTE_READ));
   ends_as(ndk, check, c.b, "the Bind", {STATUS_SUCCESS});
   refused(check, "NdkDeregisterMr with a window bound", deregister(ndk, c.b.memory->region));
 }
@@ -122,9 +123,8 @@ CONFORMANCE_CASE(ndk_a_region_ends, "ndk.mr.bounds", roles::provider) {
 CONFORMANCE_CASE(ndk_a_region_has_one_registration, "ndk.mr.one", roles::provider) {
   NdkBench& ndk = bench.ndk();
   NdkMemory& memory = ndk.a().memory(4096);
-  refused(check, "NdkRegisterMr of a region that is registered", ndk.request([&](auto c, PVOID x) {
-    return memory.region->Dispatch->NdkRegisterMr(memory.region, &memory.mdl, 4096, 0, c, x);
-  }));
+  refused(check, "NdkRegisterMr of a region that is registered",
+          ndk.request([&](auto c, PVOID x) { return memory.region->Dispatch->NdkRegisterMr(memory.region, &memory.mdl, 4096, 0, c, x); }));
 }
 
 CONFORMANCE_CASE(ndk_a_region_may_be_registered_again, "ndk.mr.again", roles::provider) {
@@ -137,8 +137,8 @@ CONFORMANCE_CASE(ndk_a_region_may_be_registered_again, "ndk.mr.again", roles::pr
   NdkMemory& room = ndk.b().plain_memory(2 * PAGE_SIZE);
   MDL& mdl = ndk.keep(std::make_unique<MDL>());
   MmInitializeMdl(&mdl, room.at(kFirst), kLength);
-  const NdkStatus again = ndk.request(
-      [&](auto done, PVOID x) { return region->Dispatch->NdkRegisterMr(region, &mdl, kLength, kNdkAllRights, done, x); });
+  const NdkStatus again =
+      ndk.request([&](auto done, PVOID x) { return region->Dispatch->NdkRegisterMr(region, &mdl, kLength, kNdkAllRights, done, x); });
   check.require(says(check, "NdkRegisterMr of other memory", again, {STATUS_SUCCESS}), "the region is registered again");
   // All that the region is for is the new memory now.
   const UINT32 token = region->Dispatch->NdkGetRemoteTokenFromMr(region);
@@ -166,9 +166,8 @@ CONFORMANCE_CASE(ndk_a_fast_region_is_not_registered_otherwise, "ndk.mr.kind", r
   NdkBench& ndk = bench.ndk();
   NdkMemory& memory = ndk.a().plain_memory(4096);
   NDK_MR* const region = ndk.a().region(true);
-  refused(check, "NdkRegisterMr of a region for fast registration", ndk.request([&](auto c, PVOID x) {
-    return region->Dispatch->NdkRegisterMr(region, &memory.mdl, 4096, 0, c, x);
-  }));
+  refused(check, "NdkRegisterMr of a region for fast registration",
+          ndk.request([&](auto c, PVOID x) { return region->Dispatch->NdkRegisterMr(region, &memory.mdl, 4096, 0, c, x); }));
 }
 
 }  // namespace fb::conformance

@@ -8,10 +8,12 @@ namespace {
 void refuses_terms(NdkBench& ndk, Check& check, std::string_view what, const NdkQueueTerms& terms, bool receive_sges) {
   NDK_PD* const domain = ndk.a().pd();
   NDK_CQ* const cq = ndk.a().queue().cq;
-  refused(check, what, ndk.create<NDK_QP>([&](auto c, PVOID x, NDK_QP** p) {
-    return domain->Dispatch->NdkCreateQp(domain, cq, cq, nullptr, 16, terms.depth, receive_sges ? terms.sges : 1,
-                                         receive_sges ? 1 : terms.sges, terms.inline_bytes, c, x, p);
-  }).end());
+  refused(check, what,
+          ndk.create<NDK_QP>([&](auto c, PVOID x, NDK_QP** p) {
+               return domain->Dispatch->NdkCreateQp(domain, cq, cq, nullptr, 16, terms.depth, receive_sges ? terms.sges : 1,
+                                                    receive_sges ? 1 : terms.sges, terms.inline_bytes, c, x, p);
+             })
+              .end());
 }
 
 /// A buffer that is in no region.

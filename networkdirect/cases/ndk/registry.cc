@@ -46,9 +46,8 @@ std::optional<NDK_VERSION> negotiated(NDK_VERSION own, NDK_VERSION asked) {
 void judge_versions(NdkBench& ndk, Check& check) {
   System system(ndk, check);
   for (const NDK_VERSION& asked :
-       {NDK_VERSION{0, 9}, NDK_VERSION{1, 0}, NDK_VERSION{1, 1}, NDK_VERSION{1, 2},
-        NDK_VERSION{1, 3}, NDK_VERSION{2, 0}, NDK_VERSION{2, 1}, NDK_VERSION{2, 2},
-        NDK_VERSION{2, 9}, NDK_VERSION{3, 0}, NDK_VERSION{3, 1}}) {
+       {NDK_VERSION{0, 9}, NDK_VERSION{1, 0}, NDK_VERSION{1, 1}, NDK_VERSION{1, 2}, NDK_VERSION{1, 3}, NDK_VERSION{2, 0}, NDK_VERSION{2, 1},
+        NDK_VERSION{2, 2}, NDK_VERSION{2, 9}, NDK_VERSION{3, 0}, NDK_VERSION{3, 1}}) {
     const auto expected = negotiated(ndk.terms().version, asked);
     NDK_ADAPTER* adapter = nullptr;
     const NDIS_STATUS status = system.registry.open("first", asked, &adapter);
@@ -57,9 +56,8 @@ void judge_versions(NdkBench& ndk, Check& check) {
     if (status != NDIS_STATUS_SUCCESS) continue;
     if (expected) check.equal("version of the adapter of " + what, words_of(adapter->Header.Version), words_of(*expected));
     const bool later = adapter->Header.Version.Major == 2 && adapter->Header.Version.Minor >= 1;
-    const auto& creation = ndk.create<NDK_CONNECTOR>([&](auto c, PVOID x, NDK_CONNECTOR** p) {
-      return adapter->Dispatch->NdkCreateConnector(adapter, c, x, p);
-    });
+    const auto& creation = ndk.create<NDK_CONNECTOR>(
+        [&](auto c, PVOID x, NDK_CONNECTOR** p) { return adapter->Dispatch->NdkCreateConnector(adapter, c, x, p); });
     says(check, "NdkCreateConnector", creation.end(), {STATUS_SUCCESS});
     NDK_CONNECTOR* const connector = creation.made();
     if (connector != nullptr) {
@@ -75,8 +73,8 @@ void judge_versions(NdkBench& ndk, Check& check) {
     std::vector<std::uint8_t> room(size + 8, 0x5C);
     auto* const info = reinterpret_cast<NDK_ADAPTER_INFO*>(room.data());
     ULONG given = size - 1;
-    says(check, "NdkQueryAdapterInfo with a byte too few",
-         adapter->Dispatch->NdkQueryAdapterInfo(adapter, info, &given), {STATUS_BUFFER_TOO_SMALL});
+    says(check, "NdkQueryAdapterInfo with a byte too few", adapter->Dispatch->NdkQueryAdapterInfo(adapter, info, &given),
+         {STATUS_BUFFER_TOO_SMALL});
     check.equal("the size that it says", given, size);
     says(check, "NdkQueryAdapterInfo with just the size", adapter->Dispatch->NdkQueryAdapterInfo(adapter, info, &given), {STATUS_SUCCESS});
     check.bytes("what lies behind the information", ByteView(room).subspan(size), Bytes(8, 0x5C));
@@ -114,8 +112,7 @@ CONFORMANCE_CASE(ndk_adapters_are_found_by_name_and_by_interface, "ndk.adapter.o
   NDK_ADAPTER* adapter = nullptr;
   check.equal("open of a name that nobody has", NdkStatus(registry.open("firs", {2, 0}, &adapter)),
               NdkStatus(NDIS_STATUS_ADAPTER_NOT_READY));
-  check.equal("open of an index that nobody has",
-              NdkStatus(system.open(kSecond + 1, {2, 0}, &adapter)),
+  check.equal("open of an index that nobody has", NdkStatus(system.open(kSecond + 1, {2, 0}, &adapter)),
               NdkStatus(NDIS_STATUS_ADAPTER_NOT_READY));
   NDK_ADAPTER *by_name = nullptr, *by_index = nullptr;
   check.require(registry.open("second", {2, 0}, &by_name) == NDIS_STATUS_SUCCESS, "a name opens an adapter");
@@ -163,9 +160,8 @@ CONFORMANCE_CASE(ndk_adapters_close_before_ndk_is_off, "ndk.adapter.close-waits"
   registry.close(one);
   check.that(told.empty(), "no notification while an adapter is open", "there is one");
   // The close of the last waits for what is on it.
-  NDK_PD* const domain = ndk.make<NDK_PD>("NdkCreatePd", [&](auto c, PVOID x, NDK_PD** p) {
-    return two->Dispatch->NdkCreatePd(two, c, x, p);
-  });
+  NDK_PD* const domain =
+      ndk.make<NDK_PD>("NdkCreatePd", [&](auto c, PVOID x, NDK_PD** p) { return two->Dispatch->NdkCreatePd(two, c, x, p); });
   const NdkAnswer& closing = ndk.close(domain);
   registry.close(two);
   check.that(closing.done(), "what was on it is closed when the adapter is", "it is not");
@@ -183,8 +179,8 @@ CONFORMANCE_CASE(ndk_adapters_close_before_ndk_is_off, "ndk.adapter.close-waits"
   const NdkAnswer& domain_closed = ndk.close(other.pd());
   const NdkAnswer& region_closed = ndk.close(region);
   const ndk::LeakReport left = other.provider().close(other.adapter());
-  check.that(left.empty() && region_closed.done() && domain_closed.done(),
-             "both closes have ended when the adapter is closed", "they have not");
+  check.that(left.empty() && region_closed.done() && domain_closed.done(), "both closes have ended when the adapter is closed",
+             "they have not");
 }
 
 }  // namespace fb::conformance

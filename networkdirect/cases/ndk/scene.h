@@ -29,8 +29,7 @@ inline void arranged_by(Check& check, std::string_view what, NdkStatus called) {
 }
 
 /// The next result of a side, which there must be.
-inline NDK_RESULT_EX next_result(NdkBench& bench, Check& check, NdkSide& side, std::string_view what,
-                                 Duration limit = Duration::s(30)) {
+inline NDK_RESULT_EX next_result(NdkBench& bench, Check& check, NdkSide& side, std::string_view what, Duration limit = Duration::s(30)) {
   const auto found = bench.result(side, limit);
   check.require(found.has_value(), std::string(what) + " has a result", "the queue stayed empty");
   return *found;
@@ -104,8 +103,12 @@ inline NdkStatus use_memory(NdkBench& bench, Check& check, NdkConnection& c, NDK
                                       : shared->Dispatch->NdkSrqReceive(shared, ndk_tag(2), &piece, 1);
       if (!posted.failed()) arranged_by(check, "NdkSend", c.a.send(1, 100, piece.Length));
       break;
-    case NdkUse::read: posted = qp->Dispatch->NdkRead(qp, ndk_tag(2), &piece, 1, there, c.a.memory->remote, 0); break;
-    case NdkUse::write: posted = qp->Dispatch->NdkWrite(qp, ndk_tag(2), &piece, 1, there, c.a.memory->remote, 0); break;
+    case NdkUse::read:
+      posted = qp->Dispatch->NdkRead(qp, ndk_tag(2), &piece, 1, there, c.a.memory->remote, 0);
+      break;
+    case NdkUse::write:
+      posted = qp->Dispatch->NdkWrite(qp, ndk_tag(2), &piece, 1, there, c.a.memory->remote, 0);
+      break;
   }
   if (posted.failed()) return posted;
   return next_result(bench, check, c.b, "the request").Status;
@@ -118,9 +121,8 @@ inline NDK_PD* another_domain(NdkBench& bench, NdkEnd& end) {
   return bench.make<NDK_PD>("NdkCreatePd", [&](auto c, PVOID x, NDK_PD** p) { return adapter->Dispatch->NdkCreatePd(adapter, c, x, p); });
 }
 inline NDK_MR* region_of(NdkBench& bench, NDK_PD* domain, bool fast) {
-  return bench.make<NDK_MR>("NdkCreateMr", [&](auto c, PVOID x, NDK_MR** p) {
-    return domain->Dispatch->NdkCreateMr(domain, fast ? 1 : 0, c, x, p);
-  });
+  return bench.make<NDK_MR>("NdkCreateMr",
+                            [&](auto c, PVOID x, NDK_MR** p) { return domain->Dispatch->NdkCreateMr(domain, fast ? 1 : 0, c, x, p); });
 }
 inline NDK_MW* window_of(NdkBench& bench, NDK_PD* domain) {
   return bench.make<NDK_MW>("NdkCreateMw", [&](auto c, PVOID x, NDK_MW** p) { return domain->Dispatch->NdkCreateMw(domain, c, x, p); });

@@ -17,9 +17,11 @@ CONFORMANCE_CASE(ndk_shared_queues_have_limits, "ndk.srq.limits", roles::provide
   NDK_PD* const domain = ndk.a().pd();
   const NDK_ADAPTER_INFO info = ndk.a().info();
   const auto create = [&](ULONG depth, ULONG sges) {
-    return ndk.create<NDK_SRQ>([&](auto c, PVOID x, NDK_SRQ** p) {
-      return domain->Dispatch->NdkCreateSrq(domain, depth, sges, 0, nullptr, nullptr, nullptr, c, x, p);
-    }).end();
+    return ndk
+        .create<NDK_SRQ>([&](auto c, PVOID x, NDK_SRQ** p) {
+          return domain->Dispatch->NdkCreateSrq(domain, depth, sges, 0, nullptr, nullptr, nullptr, c, x, p);
+        })
+        .end();
   };
   refused(check, "NdkCreateSrq of more than MaxSrqDepth", create(info.MaxSrqDepth + 1, 1));
   refused(check, "NdkCreateSrq of more than MaxReceiveRequestSge", create(16, info.MaxReceiveRequestSge + 1));

@@ -57,7 +57,8 @@ class NdkSweep {
     const NdkMemory& there = *side(1 - end).memory;
     const PVOID tag = ndk_tag(request.tag);
     switch (request.kind) {
-      case SweepKind::send: return qp->Dispatch->NdkSend(qp, tag, first, count, flags) == STATUS_SUCCESS;
+      case SweepKind::send:
+        return qp->Dispatch->NdkSend(qp, tag, first, count, flags) == STATUS_SUCCESS;
       case SweepKind::write:
         return qp->Dispatch->NdkWrite(qp, tag, first, count, there.address(request.remote), there.remote, flags) == STATUS_SUCCESS;
       case SweepKind::read:
@@ -74,11 +75,21 @@ class NdkSweep {
     made.status = words(NdkStatus(found->Status));
     made.own_queue_pair = found->QPContext == ndk_tag(end == 0 ? 0xA1 : 0xB1);
     switch (found->Type) {
-      case NdkOperationTypeSend: made.kind = SweepKind::send; break;
-      case NdkOperationTypeWrite: made.kind = SweepKind::write; break;
-      case NdkOperationTypeRead: made.kind = SweepKind::read; break;
-      case NdkOperationTypeReceive: made.bytes = found->BytesTransferred; break;
-      default: made.own_queue_pair = false; break;
+      case NdkOperationTypeSend:
+        made.kind = SweepKind::send;
+        break;
+      case NdkOperationTypeWrite:
+        made.kind = SweepKind::write;
+        break;
+      case NdkOperationTypeRead:
+        made.kind = SweepKind::read;
+        break;
+      case NdkOperationTypeReceive:
+        made.bytes = found->BytesTransferred;
+        break;
+      default:
+        made.own_queue_pair = false;
+        break;
     }
     return made;
   }
@@ -181,8 +192,8 @@ constexpr std::array<ULONG, 7> kRights = {
 
 NdkStatus bind(NdkBench& ndk, Check& check, NdkSide& side, const Piece& piece, NDK_MW* window, std::ptrdiff_t offset, SIZE_T length,
                ULONG flags) {
-  const NdkStatus called = side.qp->Dispatch->NdkBind(side.qp, ndk_tag(9), piece.region, window,
-                                                      piece.room.bytes.data() + kFirst + offset, length, flags);
+  const NdkStatus called =
+      side.qp->Dispatch->NdkBind(side.qp, ndk_tag(9), piece.region, window, piece.room.bytes.data() + kFirst + offset, length, flags);
   if (called.failed()) return called;
   const NDK_RESULT_EX result = next_result(ndk, check, side, "the Bind");
   check.equal("type of the result of a Bind", static_cast<int>(result.Type), static_cast<int>(NdkOperationTypeBind));
@@ -214,9 +225,7 @@ struct BoundWindow {
   void bind_again() {
     NDK_MW* const window = ndk.b().window();
     check.require(
-        says(check, "the Bind",
-             bind(ndk, check, access.connection().b, piece, window, 64, shown.length, flags),
-             {STATUS_SUCCESS}),
+        says(check, "the Bind", bind(ndk, check, access.connection().b, piece, window, 64, shown.length, flags), {STATUS_SUCCESS}),
         "the window is bound");
     shown.token = token_of(window);
   }
@@ -243,9 +252,8 @@ struct FastWindow {
   void register_again() {
     NDK_MR* const region = ndk.b().fast_region();
     NdkSide& side = access.connection().b;
-    const NdkStatus called =
-        side.qp->Dispatch->NdkFastRegister(side.qp, ndk_tag(7), region, lam->count(), lam->pages(), lam->offset, kBytes,
-                                           ndk_tag(static_cast<std::uintptr_t>(shown.address)), flags);
+    const NdkStatus called = side.qp->Dispatch->NdkFastRegister(side.qp, ndk_tag(7), region, lam->count(), lam->pages(), lam->offset,
+                                                                kBytes, ndk_tag(static_cast<std::uintptr_t>(shown.address)), flags);
     check.require(called == STATUS_SUCCESS, "NdkFastRegister is taken", "it answered " + words(called));
     const NDK_RESULT_EX result = next_result(ndk, check, side, "the registration");
     says(check, "the registration", result.Status, {STATUS_SUCCESS});
@@ -345,10 +353,8 @@ CONFORMANCE_CASE(ndk_a_window_has_two_ends, "ndk.mw.range", roles::provider) {
     bool allowed;
   };
   const auto n = static_cast<std::ptrdiff_t>(kLength);
-  for (const Try& one :
-       {Try{0, kLength, true}, Try{n - 1, 1, true}, Try{0, 1, true}, Try{-1, 1, false},
-        Try{-1, 2, false}, Try{n, 1, false}, Try{n - 1, 2, false}, Try{0, kLength + 1, false},
-        Try{1, kLength, false}}) {
+  for (const Try& one : {Try{0, kLength, true}, Try{n - 1, 1, true}, Try{0, 1, true}, Try{-1, 1, false}, Try{-1, 2, false},
+                         Try{n, 1, false}, Try{n - 1, 2, false}, Try{0, kLength + 1, false}, Try{1, kLength, false}}) {
     NdkConnection& c = ndk.connect();
     const Piece piece(ndk, ndk.b(), NDK_MR_FLAG_ALLOW_LOCAL_WRITE);
     const NdkStatus status = bind(ndk, check, c.b, piece, ndk.b().window(), one.offset, one.length, kReadWrite);
@@ -398,8 +404,7 @@ CONFORMANCE_CASE(ndk_a_window_is_bound_many_times, "ndk.mw.invalidate", roles::p
   UINT32 last = 0;
   for (int i = 0; i < kTimes; ++i) {
     const std::ptrdiff_t at = i % 500;
-    check.require(says(check, "a Bind", bind(ndk, check, side, piece, window, at, 16, kReadWrite),
-                       {STATUS_SUCCESS}),
+    check.require(says(check, "a Bind", bind(ndk, check, side, piece, window, at, 16, kReadWrite), {STATUS_SUCCESS}),
                   "the window is bound");
     last = token_of(window);
     SweepWindow shown = piece.window;

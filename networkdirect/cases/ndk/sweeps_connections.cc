@@ -24,8 +24,7 @@ void has_data(Check& check, std::string_view what, NDK_CONNECTOR* connector, std
   check.equal(std::string(what) + ": the length", given, length);
   check.equal(std::string(what) + ": the bytes", room.substr(0, sent.size()), sent);
   const bool padded = std::all_of(room.begin() + static_cast<std::ptrdiff_t>(sent.size()),
-                                  room.begin() + static_cast<std::ptrdiff_t>(length),
-                                  [](char c) { return c == '\0'; });
+                                  room.begin() + static_cast<std::ptrdiff_t>(length), [](char c) { return c == '\0'; });
   check.that(padded, std::string(what) + ": what follows the data is zero", "it is not");
   check.equal(std::string(what) + ": the bytes behind the buffer", room.substr(length), std::string(8, '\x5C'));
   if (length < 2) return;
@@ -110,14 +109,14 @@ CONFORMANCE_CASE(ndk_read_limits_are_agreed_for_any_offer, "ndk.connector.read-l
   const ULONG most = a.MaxInboundReadLimit;
   for (const Offer& offer : {Offer{6, 3, 2, 5}, Offer{0, 4, 4, 0}, Offer{4, 0, 0, 4}, Offer{1, 2, 3, 4}, Offer{most, most, most, most},
                              Offer{most + 1, most + 1, 1, 1}, Offer{kHuge, 5, 7, kHuge}, Offer{5, kHuge, kHuge, 7}}) {
-    const NdkConnectTerms terms = {.inbound_a = offer.inbound_a, .outbound_a = offer.outbound_a, .inbound_b = offer.inbound_b,
-                                   .outbound_b = offer.outbound_b};
+    const NdkConnectTerms terms = {
+        .inbound_a = offer.inbound_a, .outbound_a = offer.outbound_a, .inbound_b = offer.inbound_b, .outbound_b = offer.outbound_b};
     NdkConnection& c = ndk.ask(terms);
     const ULONG offered_in = std::min({offer.inbound_a, a.MaxInboundReadLimit, ULONG{255}});
     const ULONG offered_out = std::min({offer.outbound_a, a.MaxOutboundReadLimit, ULONG{255}});
     const ULONG seen_in = std::min(offered_out, b.MaxInboundReadLimit), seen_out = std::min(offered_in, b.MaxOutboundReadLimit);
-    const std::string what = "of " + words(offer.inbound_a) + ", " + words(offer.outbound_a) + " and " + words(offer.inbound_b) + ", " +
-                             words(offer.outbound_b);
+    const std::string what =
+        "of " + words(offer.inbound_a) + ", " + words(offer.outbound_a) + " and " + words(offer.inbound_b) + ", " + words(offer.outbound_b);
     has_limits(check, "the passive side's view " + what, c.b.connector, seen_in, seen_out);
     arranged_by(check, "NdkAccept", ndk.begin_accept(c, terms).said);
     check.require(ndk.finish(*c.connecting) == STATUS_SUCCESS, "NdkConnect completes");

@@ -31,8 +31,8 @@ NdkStatus make_pair(NdkBench& ndk, NDK_CQ* cq, NdkShared* shared, const PairTerm
   NDK_PD* const domain = ndk.a().pd();
   const auto& made = ndk.create<NDK_QP>([&](auto c, PVOID x, NDK_QP** p) {
     if (shared != nullptr) {
-      return domain->Dispatch->NdkCreateQpWithSrq(domain, cq, cq, shared->srq, nullptr, n.initiator_depth, n.initiator_sges,
-                                                  n.inline_bytes, c, x, p);
+      return domain->Dispatch->NdkCreateQpWithSrq(domain, cq, cq, shared->srq, nullptr, n.initiator_depth, n.initiator_sges, n.inline_bytes,
+                                                  c, x, p);
     }
     return domain->Dispatch->NdkCreateQp(domain, cq, cq, nullptr, n.receive_depth, n.initiator_depth, n.receive_sges, n.initiator_sges,
                                          n.inline_bytes, c, x, p);
@@ -235,8 +235,8 @@ CONFORMANCE_CASE(ndk_a_queue_holds_what_it_was_made_for, "ndk.qp.order", roles::
       check.equal("bytes of a message", results[i].BytesTransferred, ULONG{8});
       check.bytes("a message", ByteView(c.b.memory->bytes).subspan(i * 8, 8), ByteView(c.a.memory->bytes).subspan(i * 16, 8));
     }
-    check.that(std::memcmp(&results.back(), &untouched, sizeof untouched) == 0,
-               "what is behind the results stays as it was", "it does not");
+    check.that(std::memcmp(&results.back(), &untouched, sizeof untouched) == 0, "what is behind the results stays as it was",
+               "it does not");
     check.that(std::memcmp(&plain.back(), &untouched_plain, sizeof untouched_plain) == 0, "what is behind the results stays as it was",
                "it does not");
     check.equal("further results", c.b.queue->cq->Dispatch->NdkGetCqResultsEx(c.b.queue->cq, results.data(), 4), ULONG{0});
@@ -304,8 +304,7 @@ CONFORMANCE_CASE(ndk_moderation_has_an_interval_and_a_count, "ndk.cq.moderation"
                          Try{200'000, kInfinite, 3, Duration::ms(150), Duration::ms(60)}}) {
     const std::string what = words(one.messages) + " messages with interval " + words(one.interval_us) + " and count " + words(one.count);
     says(check, "NdkControlCqInterruptModeration",
-         queue.cq->Dispatch->NdkControlCqInterruptModeration(queue.cq, one.interval_us, one.count),
-         {STATUS_SUCCESS});
+         queue.cq->Dispatch->NdkControlCqInterruptModeration(queue.cq, one.interval_us, one.count), {STATUS_SUCCESS});
     queue.notified = 0;
     queue.arm(NDK_CQ_NOTIFY_ANY);
     for (int i = 0; i < one.messages; ++i) {

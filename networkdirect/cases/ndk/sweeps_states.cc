@@ -50,8 +50,7 @@ class Refusals {
     refused(check_, "NdkReject of a connector " + std::string(state), connector->Dispatch->NdkReject(connector, nullptr, 0));
   }
   void disconnect(std::string_view state, NDK_CONNECTOR* connector) {
-    refuses("NdkDisconnect", state,
-            ndk_.begin([&](auto done, PVOID x) { return connector->Dispatch->NdkDisconnect(connector, done, x); }));
+    refuses("NdkDisconnect", state, ndk_.begin([&](auto done, PVOID x) { return connector->Dispatch->NdkDisconnect(connector, done, x); }));
   }
   void data(std::string_view state, NDK_CONNECTOR* connector) {
     ULONG length = 0;
@@ -147,8 +146,8 @@ CONFORMANCE_CASE(ndk_a_window_goes_with_its_queue_pair, "ndk.mr.deregister-bound
   std::array<NDK_MW*, 3> windows;
   for (NDK_MW*& window : windows) {
     window = ndk.b().window();
-    arranged_by(check, "NdkBind", c.b.qp->Dispatch->NdkBind(c.b.qp, ndk_tag(4), region, window, c.b.memory->at(64), 64,
-                                                           NDK_OP_FLAG_ALLOW_REMOTE_READ));
+    arranged_by(check, "NdkBind",
+                c.b.qp->Dispatch->NdkBind(c.b.qp, ndk_tag(4), region, window, c.b.memory->at(64), 64, NDK_OP_FLAG_ALLOW_REMOTE_READ));
     ends_as(ndk, check, c.b, "the Bind", {STATUS_SUCCESS});
   }
   refused(check, "NdkDeregisterMr with windows", deregister());
@@ -276,8 +275,8 @@ CONFORMANCE_CASE(ndk_fast_pages_lie_anywhere, "ndk.fast.base", roles::provider) 
     // Where byte `at` of the registration lies.
     const auto place = [&](std::size_t at) { return order[(at + offset) / PAGE_SIZE] * PAGE_SIZE + (at + offset) % PAGE_SIZE; };
     base += 16 * PAGE_SIZE;
-    const NdkStatus posted = c.b.qp->Dispatch->NdkFastRegister(c.b.qp, ndk_tag(8), region, count, pages.data(), offset, length,
-                                                              ndk_tag(base + offset), kBoth);
+    const NdkStatus posted =
+        c.b.qp->Dispatch->NdkFastRegister(c.b.qp, ndk_tag(8), region, count, pages.data(), offset, length, ndk_tag(base + offset), kBoth);
     check.require(posted == STATUS_SUCCESS, "NdkFastRegister is taken", "it answered " + words(posted));
     ends_as(ndk, check, c.b, "the registration", {STATUS_SUCCESS});
     const std::string what = " of registration " + std::to_string(round);

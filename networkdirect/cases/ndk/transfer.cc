@@ -166,8 +166,7 @@ CONFORMANCE_CASE(ndk_a_refusal_sends_deferred_requests, "ndk.qp.defer-refused", 
 
 CONFORMANCE_CASE(ndk_a_read_invalidates_its_sink, "ndk.qp.read-invalidate", roles::provider) {
   NdkBench& ndk = bench.ndk();
-  check.precondition((ndk.a().info().AdapterFlags & NDK_ADAPTER_FLAG_RDMA_READ_LOCAL_INVALIDATE_SUPPORTED) != 0,
-                     "Reads invalidate");
+  check.precondition((ndk.a().info().AdapterFlags & NDK_ADAPTER_FLAG_RDMA_READ_LOCAL_INVALIDATE_SUPPORTED) != 0, "Reads invalidate");
   for (const ULONG buffers : {1u, 2u}) {
     if (buffers > ndk.a().info().MaxReadRequestSge) continue;
     NdkConnection& c = ndk.connect();
@@ -189,10 +188,10 @@ CONFORMANCE_CASE(ndk_a_read_invalidates_its_sink, "ndk.qp.read-invalidate", role
 CONFORMANCE_CASE(ndk_every_kind_of_message_may_solicit, "ndk.cq.solicited", roles::provider) {
   enum class Kind : std::uint8_t { shared, inlined, fenced, silent, deferred, invalidating };
   NdkBench& ndk = bench.ndk();
-  for (const auto& [kind, what] : {std::pair{Kind::shared, "a Send into a shared Receive"}, std::pair{Kind::inlined, "an inline Send"},
-                                   std::pair{Kind::fenced, "a Send behind a fence"}, std::pair{Kind::silent, "a silent Send"},
-                                   std::pair{Kind::deferred, "a deferred Send"},
-                                   std::pair{Kind::invalidating, "a Send that invalidates"}}) {
+  for (const auto& [kind, what] :
+       {std::pair{Kind::shared, "a Send into a shared Receive"}, std::pair{Kind::inlined, "an inline Send"},
+        std::pair{Kind::fenced, "a Send behind a fence"}, std::pair{Kind::silent, "a silent Send"},
+        std::pair{Kind::deferred, "a deferred Send"}, std::pair{Kind::invalidating, "a Send that invalidates"}}) {
     NdkShared* const shared = kind == Kind::shared ? &ndk.b().shared_receive_queue(4) : nullptr;
     const ULONG inlined = std::min<ULONG>(ndk.a().info().MaxInlineDataSize, 16);
     NdkConnection& c = ndk.connect({.a = {.inline_bytes = kind == Kind::inlined ? inlined : 0}, .b = {.shared = shared}});
@@ -208,8 +207,9 @@ CONFORMANCE_CASE(ndk_every_kind_of_message_may_solicit, "ndk.cq.solicited", role
                         (kind == Kind::fenced ? NDK_OP_FLAG_READ_FENCE : 0) | (kind == Kind::silent ? NDK_OP_FLAG_SILENT_SUCCESS : 0) |
                         (kind == Kind::deferred ? NDK_OP_FLAG_DEFER : 0);
     const NDK_SGE out = c.a.memory->sge(0, kind == Kind::inlined ? inlined : 16);
-    arranged_by(check, what, target ? send_and_invalidate(qp, ndk_tag(2), &out, 1, flags, target->token())
-                                    : qp->Dispatch->NdkSend(qp, ndk_tag(2), &out, 1, flags));
+    arranged_by(check, what,
+                target ? send_and_invalidate(qp, ndk_tag(2), &out, 1, flags, target->token())
+                       : qp->Dispatch->NdkSend(qp, ndk_tag(2), &out, 1, flags));
     // What was deferred begins with the next request.
     if (kind == Kind::deferred) arranged_by(check, "NdkWrite", c.a.write(3, 0, 16, c.b.memory->address(8192), c.b.memory->remote));
     ndk.pass(kNdkQuiet);

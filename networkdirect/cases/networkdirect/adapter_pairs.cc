@@ -44,8 +44,8 @@ CONFORMANCE_CASE(nd_receive_depth_has_its_limit, "networkdirect.adapter.pair-rec
 }
 
 CONFORMANCE_CASE(nd_initiator_depth_has_its_limit, "networkdirect.adapter.pair-initiator-depth", roles::provider) {
-  judge(bench, check, "an initiator queue that is too deep", &PairNumbers::initiator_depth,
-        &ND2_ADAPTER_INFO::MaxInitiatorQueueDepth, ND_INVALID_PARAMETER_6);
+  judge(bench, check, "an initiator queue that is too deep", &PairNumbers::initiator_depth, &ND2_ADAPTER_INFO::MaxInitiatorQueueDepth,
+        ND_INVALID_PARAMETER_6);
 }
 
 CONFORMANCE_CASE(nd_receive_buffers_have_their_limit, "networkdirect.adapter.pair-receive-sges", roles::provider) {
@@ -59,8 +59,7 @@ CONFORMANCE_CASE(nd_initiator_buffers_have_their_limit, "networkdirect.adapter.p
 }
 
 CONFORMANCE_CASE(nd_inline_data_has_its_limit, "networkdirect.adapter.pair-inline", roles::provider) {
-  judge(bench, check, "too much inline data", &PairNumbers::inline_bytes, &ND2_ADAPTER_INFO::MaxInlineDataSize,
-        ND_INVALID_PARAMETER_9);
+  judge(bench, check, "too much inline data", &PairNumbers::inline_bytes, &ND2_ADAPTER_INFO::MaxInlineDataSize, ND_INVALID_PARAMETER_9);
 }
 
 CONFORMANCE_CASE(nd_a_pair_wants_completion_queues, "networkdirect.adapter.pair-queues", roles::provider) {
@@ -75,11 +74,11 @@ CONFORMANCE_CASE(nd_a_pair_may_have_all_maxima, "networkdirect.adapter.pair-maxi
   NdEnd& end = bench.nd().a();
   const ND2_ADAPTER_INFO info = end.info();
   const auto queue = end.completion_queue(2);
-  says(check, "CreateQueuePair with all maxima",
-       make_pair(end, *queue, *queue,
-                 {info.MaxReceiveQueueDepth, info.MaxInitiatorQueueDepth, info.MaxReceiveSge, info.MaxInitiatorSge,
-                  info.MaxInlineDataSize}),
-       {ND_SUCCESS});
+  says(
+      check, "CreateQueuePair with all maxima",
+      make_pair(end, *queue, *queue,
+                {info.MaxReceiveQueueDepth, info.MaxInitiatorQueueDepth, info.MaxReceiveSge, info.MaxInitiatorSge, info.MaxInlineDataSize}),
+      {ND_SUCCESS});
 }
 
 CONFORMANCE_CASE(nd_a_pair_may_be_deeper_than_its_queue, "networkdirect.adapter.pair-deeper", roles::provider) {
@@ -90,8 +89,8 @@ CONFORMANCE_CASE(nd_a_pair_may_be_deeper_than_its_queue, "networkdirect.adapter.
 
 CONFORMANCE_CASE(nd_a_shared_queue_has_its_limit, "networkdirect.adapter.shared-depth", roles::provider) {
   const ND2_ADAPTER_INFO info = with_shared_queues(bench, check);
-  says(check, "a shared receive queue that is too deep",
-       make_shared_queue(bench.nd().a(), info.MaxSharedReceiveQueueDepth + 1, 1), {ND_INVALID_PARAMETER_3});
+  says(check, "a shared receive queue that is too deep", make_shared_queue(bench.nd().a(), info.MaxSharedReceiveQueueDepth + 1, 1),
+       {ND_INVALID_PARAMETER_3});
 }
 
 CONFORMANCE_CASE(nd_shared_buffers_have_their_limit, "networkdirect.adapter.shared-sges", roles::provider) {

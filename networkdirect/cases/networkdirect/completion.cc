@@ -6,7 +6,6 @@
 namespace fb::conformance {
 namespace {
 
-
 std::unique_ptr<NdConnection> named_pairs(ProviderBench& bench) {
   NdConnectTerms terms;
   terms.a.context = nd_tag(0xA0);
@@ -114,8 +113,8 @@ CONFORMANCE_CASE(nd_requests_complete_in_order, "networkdirect.completion.order-
   for (std::uintptr_t i = 0; i < 8; ++i) {
     ND2_SGE mine = c->a.memory->sge(i * 4096, 4096);
     const UINT64 there = c->b.memory->address(i * 4096);
-    arranged_by(check, "a request", i % 2 == 0 ? c->a.qp->Read(nd_tag(i), &mine, 1, there, token, 0)
-                                               : c->a.qp->Write(nd_tag(i), &mine, 1, there, token, 0));
+    arranged_by(check, "a request",
+                i % 2 == 0 ? c->a.qp->Read(nd_tag(i), &mine, 1, there, token, 0) : c->a.qp->Write(nd_tag(i), &mine, 1, there, token, 0));
   }
   bench.nd().pass(kNdQuiet);
   for (std::uintptr_t i = 0; i < 8; ++i) {

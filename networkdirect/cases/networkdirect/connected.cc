@@ -7,7 +7,7 @@
 namespace fb::conformance {
 namespace {
 
-constexpr ULONG kProgramsSay = 39;  // the most that common programs send with a request or a reply
+constexpr ULONG kProgramsSay = 39;                                   // the most that common programs send with a request or a reply
 constexpr HRESULT kDisconnected = static_cast<HRESULT>(0xC000020C);  // what some programs take for a disconnect
 
 NdAddress address_of(Check& check, std::string_view what, HRESULT (STDMETHODCALLTYPE IND2Connector::*get)(struct sockaddr*, ULONG*),
@@ -199,8 +199,9 @@ CONFORMANCE_CASE(nd_a_connection_is_disconnected_after_the_peer, "networkdirect.
       check.precondition(disconnect(bench, first) == ND_SUCCESS, "Disconnect of the first end completes");
       if (watches) check.precondition(!ended(bench, waiting, noticed, *second.connector).failed(), "the second end is told");
       bench.nd().pass(kNdQuiet);
-      says(check, std::string("Disconnect of the ") + (active_first ? "passive" : "active") + " side after its peer's" +
-                      (watches ? ", once it was told" : ""),
+      says(check,
+           std::string("Disconnect of the ") + (active_first ? "passive" : "active") + " side after its peer's" +
+               (watches ? ", once it was told" : ""),
            disconnect(bench, second), {ND_SUCCESS});
     }
   }

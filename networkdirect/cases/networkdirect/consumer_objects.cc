@@ -16,8 +16,13 @@ void connect(NdConsumer& nd) { nd.connect(); }
 
 CONFORMANCE_CASE(nd_consumer_leaves_released_objects_alone, "networkdirect.consumer.use-after-release", roles::consumer) {
   keeps(bench, check, Rule::use_after_release,
-        {{"memory region", "Release"}, {"queue pair", "Release"}, {"completion queue", "Release"}, {"shared receive queue", "Release"},
-         {"connector", "Release"}, {"listener", "Release"}, {"adapter", "Release"}},
+        {{"memory region", "Release"},
+         {"queue pair", "Release"},
+         {"completion queue", "Release"},
+         {"shared receive queue", "Release"},
+         {"connector", "Release"},
+         {"listener", "Release"},
+         {"adapter", "Release"}},
         use_all_objects);
 }
 
@@ -27,8 +32,13 @@ CONFORMANCE_CASE(nd_consumer_releases_once, "networkdirect.consumer.release-once
 
 CONFORMANCE_CASE(nd_consumer_releases_everything, "networkdirect.consumer.release-all", roles::consumer) {
   keeps(bench, check, Rule::leaked_object,
-        {{"memory region", "Release"}, {"queue pair", "Release"}, {"completion queue", "Release"}, {"shared receive queue", "Release"},
-         {"connector", "Release"}, {"listener", "Release"}, {"adapter", "Release"}},
+        {{"memory region", "Release"},
+         {"queue pair", "Release"},
+         {"completion queue", "Release"},
+         {"shared receive queue", "Release"},
+         {"connector", "Release"},
+         {"listener", "Release"},
+         {"adapter", "Release"}},
         use_all_objects);
 }
 

@@ -47,16 +47,14 @@ void use_window(ConsumerStage& stage, NdLine& line, const auto& step) {
 
 }  // namespace
 
-CONFORMANCE_CASE(nd_consumer_moves_bytes_of_every_shape, "networkdirect.consumer.remote-token",
-                 roles::consumer) {
+CONFORMANCE_CASE(nd_consumer_moves_bytes_of_every_shape, "networkdirect.consumer.remote-token", roles::consumer) {
   judge(bench, check, kTwoKinds, [&](ConsumerStage& stage) {
     ConsumerSweep api(stage);
     TransferSweep(api, check).run();
   });
 }
 
-CONFORMANCE_CASE(nd_consumer_moves_bytes_to_who_asked_it, "networkdirect.consumer.buffer-unchanged",
-                 roles::consumer) {
+CONFORMANCE_CASE(nd_consumer_moves_bytes_to_who_asked_it, "networkdirect.consumer.buffer-unchanged", roles::consumer) {
   judge(bench, check, kEveryKind, [&](ConsumerStage& stage) {
     ConsumerSweep api(stage, false, true);
     TransferSweep sweep(api, check);
@@ -64,28 +62,23 @@ CONFORMANCE_CASE(nd_consumer_moves_bytes_to_who_asked_it, "networkdirect.consume
   });
 }
 
-CONFORMANCE_CASE(nd_consumer_shares_receives, "networkdirect.consumer.buffer-token",
-                 roles::consumer) {
+CONFORMANCE_CASE(nd_consumer_shares_receives, "networkdirect.consumer.buffer-token", roles::consumer) {
   judge(bench, check, kEveryKind, [&](ConsumerStage& stage) { sweep_shared(stage, check); });
 }
 
-CONFORMANCE_CASE(nd_consumer_connects_in_every_way, "networkdirect.consumer.complete-connect",
-                 roles::consumer) {
+CONFORMANCE_CASE(nd_consumer_connects_in_every_way, "networkdirect.consumer.complete-connect", roles::consumer) {
   judge(bench, check, kEveryKind, [&](ConsumerStage& stage) { sweep_connections(stage, check); });
 }
 
-CONFORMANCE_CASE(nd_consumer_answers_in_every_way, "networkdirect.consumer.listen-once",
-                 roles::consumer) {
+CONFORMANCE_CASE(nd_consumer_answers_in_every_way, "networkdirect.consumer.listen-once", roles::consumer) {
   judge(bench, check, kEveryKind, [&](ConsumerStage& stage) { sweep_listening(stage, check); });
 }
 
-CONFORMANCE_CASE(nd_consumer_reports_failures, "networkdirect.consumer.buffer-range",
-                 roles::consumer) {
+CONFORMANCE_CASE(nd_consumer_reports_failures, "networkdirect.consumer.buffer-range", roles::consumer) {
   judge(bench, check, kEveryKind, [&](ConsumerStage& stage) { sweep_failures(stage, check); });
 }
 
-CONFORMANCE_CASE(nd_consumer_tells_of_completions, "networkdirect.consumer.notify-type",
-                 roles::consumer) {
+CONFORMANCE_CASE(nd_consumer_tells_of_completions, "networkdirect.consumer.notify-type", roles::consumer) {
   judge(bench, check, kEveryKind, [&](ConsumerStage& stage) { sweep_notices(stage, check); });
 }
 
@@ -121,9 +114,7 @@ CONFORMANCE_CASE(nd_consumer_survives_every_refusal, "networkdirect.consumer.rel
   for (const std::string_view kind : {"document", "strict"}) {
     sweep_refusals(
         check, true,
-        [&](std::uint64_t number) {
-          return bench.make_nd({.behaviour = networkdirect::parse_behaviour(kind).value(), .refuses = number});
-        },
+        [&](std::uint64_t number) { return bench.make_nd({.behaviour = networkdirect::parse_behaviour(kind).value(), .refuses = number}); },
         [&](ConsumerStage& stage, bool again) {
           use_everything(stage, check, again, [&](NdLine& line, const auto& step) { use_window(stage, line, step); });
         });

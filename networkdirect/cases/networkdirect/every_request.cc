@@ -51,12 +51,16 @@ class Requests {
     const UINT64 there = c.b.memory->address(kThere);
     const UINT32 token = remote_ != 0 ? remote_ : c.b.memory->region->GetRemoteToken();
     switch (kind) {
-      case Kind::send: return qp.Send(nd_tag(tag), &piece, 1, flags);
-      case Kind::read: return qp.Read(nd_tag(tag), &piece, 1, there, token, flags);
-      case Kind::write: return qp.Write(nd_tag(tag), &piece, 1, there, token, flags);
+      case Kind::send:
+        return qp.Send(nd_tag(tag), &piece, 1, flags);
+      case Kind::read:
+        return qp.Read(nd_tag(tag), &piece, 1, there, token, flags);
+      case Kind::write:
+        return qp.Write(nd_tag(tag), &piece, 1, there, token, flags);
       case Kind::bind:
         return qp.Bind(nd_tag(tag), c.a.memory->region.get(), window_.get(), c.a.memory->bytes.data(), 64, flags | ND_OP_FLAG_ALLOW_READ);
-      case Kind::invalidate: return qp.Invalidate(nd_tag(tag), window_.get(), flags);
+      case Kind::invalidate:
+        return qp.Invalidate(nd_tag(tag), window_.get(), flags);
     }
     return ND_UNSUCCESSFUL;
   }
@@ -121,8 +125,7 @@ void each_failed_receive(ProviderBench& bench, Check& check, const Judge& judge)
     const auto c = with_contexts(bench, shared.get());
     ND2_SGE large = c->b.memory->sge(0, 64), short_one = c->b.memory->sge(0, 15), out = c->a.memory->sge(0, 16);
     for (auto [tag, into] : {std::pair{50u, &large}, std::pair{51u, &short_one}}) {
-      arranged_by(check, "Receive",
-                  shares ? shared->Receive(nd_tag(tag), into, 1) : c->b.qp->Receive(nd_tag(tag), into, 1));
+      arranged_by(check, "Receive", shares ? shared->Receive(nd_tag(tag), into, 1) : c->b.qp->Receive(nd_tag(tag), into, 1));
     }
     for (int i = 0; i < 2; ++i) arranged_by(check, "Send", c->a.qp->Send(nullptr, &out, 1, ND_OP_FLAG_SILENT_SUCCESS));
     next_result(bench, check, c->b, "a Receive");
@@ -251,17 +254,17 @@ CONFORMANCE_CASE(nd_each_kind_of_request_can_be_fenced, "networkdirect.queue.rea
     requests.prepare(kind);
     std::fill_n(c->b.memory->bytes.begin() + 40000, kBytes, std::uint8_t{0x5A});
     ND2_SGE into = c->a.memory->sge(0, kBytes);
-    arranged_by(check, "Read",
-                c->a.qp->Read(nd_tag(1), &into, 1, c->b.memory->address(40000), c->b.memory->region->GetRemoteToken(),
-                              ND_OP_FLAG_SILENT_SUCCESS));
+    arranged_by(
+        check, "Read",
+        c->a.qp->Read(nd_tag(1), &into, 1, c->b.memory->address(40000), c->b.memory->region->GetRemoteToken(), ND_OP_FLAG_SILENT_SUCCESS));
     requests.piece = into;
     const std::string what = "a " + std::string(kKinds[static_cast<std::size_t>(kind)].name) + " with the fence";
     check.require(requests.post(kind, 2, ND_OP_FLAG_READ_FENCE) == ND_SUCCESS, what + " is taken");
     ends_as(bench, check, c->a, what, {ND_SUCCESS});
     if (kind == Kind::send) ends_as(bench, check, c->b, "the Receive", {ND_SUCCESS});
     bench.nd().pass(Duration::ms(1));
-    check.bytes("what the Read had brought, by " + what,
-                ByteView(c->b.memory->bytes).subspan(kind == Kind::send ? 0 : kThere, kBytes), Bytes(kBytes, 0x5A));
+    check.bytes("what the Read had brought, by " + what, ByteView(c->b.memory->bytes).subspan(kind == Kind::send ? 0 : kThere, kBytes),
+                Bytes(kBytes, 0x5A));
   }
 }
 

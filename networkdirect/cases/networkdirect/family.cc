@@ -45,14 +45,18 @@ CONFORMANCE_CASE(nd_ipv6_addresses_are_whole, "networkdirect.connection.ipv6-add
     check.equal("family", unsigned{found.get()->sa_family}, unsigned{AF_INET6});
     check.that(found.address() == expected, std::string(what) + " has the address", "it is " + to_string(found.address()));
   };
-  judge("GetLocalAddress of the active side", [&](auto* room, ULONG* length) { return c->a.connector->GetLocalAddress(room, length); },
-        c->a.end->address());
-  judge("GetPeerAddress of the active side", [&](auto* room, ULONG* length) { return c->a.connector->GetPeerAddress(room, length); },
-        c->b.end->address());
-  judge("GetPeerAddress of the passive side", [&](auto* room, ULONG* length) { return c->b.connector->GetPeerAddress(room, length); },
-        c->a.end->address());
-  judge("GetLocalAddress of the listener", [&](auto* room, ULONG* length) { return c->listener->GetLocalAddress(room, length); },
-        c->b.end->address());
+  judge(
+      "GetLocalAddress of the active side", [&](auto* room, ULONG* length) { return c->a.connector->GetLocalAddress(room, length); },
+      c->a.end->address());
+  judge(
+      "GetPeerAddress of the active side", [&](auto* room, ULONG* length) { return c->a.connector->GetPeerAddress(room, length); },
+      c->b.end->address());
+  judge(
+      "GetPeerAddress of the passive side", [&](auto* room, ULONG* length) { return c->b.connector->GetPeerAddress(room, length); },
+      c->a.end->address());
+  judge(
+      "GetLocalAddress of the listener", [&](auto* room, ULONG* length) { return c->listener->GetLocalAddress(room, length); },
+      c->b.end->address());
 }
 
 CONFORMANCE_CASE(nd_listeners_run_out_of_ports, "networkdirect.listener.ports-exhausted", roles::provider) {

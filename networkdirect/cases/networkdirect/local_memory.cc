@@ -37,8 +37,12 @@ std::optional<NdStatus> use(ProviderBench& bench, Check& check, Use how, ND2_SGE
       posted = how == Use::receive ? c->b.qp->Receive(nd_tag(2), &piece, 1) : shared->Receive(nd_tag(2), &piece, 1);
       if (!FAILED(posted)) arranged_by(check, "Send", c->a.qp->Send(nd_tag(1), &out, 1, 0));
       break;
-    case Use::read: posted = c->b.qp->Read(nd_tag(2), &piece, 1, c->a.memory->address(100), token, 0); break;
-    case Use::write: posted = c->b.qp->Write(nd_tag(2), &piece, 1, c->a.memory->address(100), token, 0); break;
+    case Use::read:
+      posted = c->b.qp->Read(nd_tag(2), &piece, 1, c->a.memory->address(100), token, 0);
+      break;
+    case Use::write:
+      posted = c->b.qp->Write(nd_tag(2), &piece, 1, c->a.memory->address(100), token, 0);
+      break;
   }
   if (FAILED(posted)) return posted;
   return next_result(bench, check, c->b, "the request").Status;

@@ -118,8 +118,7 @@ CONFORMANCE_CASE(nd_a_deregistered_region_is_closed, "networkdirect.memory.dereg
   const UINT32 token = part.region->GetRemoteToken();
   check.precondition(access(bench, check, *c, false, remote_address(part.memory.data()), token) == ND_SUCCESS, "a Write succeeds");
   check.precondition(part.drop(bench) == ND_SUCCESS, "Deregister succeeds");
-  refused(check, "a Write to a region that was deregistered",
-          access(bench, check, *c, false, remote_address(part.memory.data()), token));
+  refused(check, "a Write to a region that was deregistered", access(bench, check, *c, false, remote_address(part.memory.data()), token));
 }
 
 CONFORMANCE_CASE(nd_a_region_with_a_window_stays, "networkdirect.memory.deregister-bound", roles::provider) {
@@ -154,8 +153,7 @@ CONFORMANCE_CASE(nd_remote_access_is_a_right, "networkdirect.memory.remote-right
     const auto c = bench.nd().connect();
     Part part(bench, bench.nd().b());
     registered(bench, check, part, 4096, right.flags);
-    const NdStatus status =
-        access(bench, check, *c, right.read, remote_address(part.memory.data()), part.region->GetRemoteToken());
+    const NdStatus status = access(bench, check, *c, right.read, remote_address(part.memory.data()), part.region->GetRemoteToken());
     refused(check, right.read ? "a Read without the right" : "a Write without the right", status);
     check.equal("the first byte of the region", part.memory[0], 0x11);
   }
@@ -193,8 +191,7 @@ CONFORMANCE_CASE(nd_a_region_has_an_end_for_peers, "networkdirect.memory.range-r
     const auto c = bench.nd().connect();
     Part part(bench, bench.nd().b());
     registered(bench, check, part);
-    const NdStatus status =
-        access(bench, check, *c, read, remote_address(part.memory.data() + 4096 - 8), part.region->GetRemoteToken());
+    const NdStatus status = access(bench, check, *c, read, remote_address(part.memory.data() + 4096 - 8), part.region->GetRemoteToken());
     refused(check, read ? "a Read beyond the region" : "a Write beyond the region", status);
     check.equal("the byte behind the region", part.memory[4096], 0x11);
   }

@@ -115,10 +115,18 @@ CONFORMANCE_CASE(nd_objects_go_in_any_order, "networkdirect.objects.any-order", 
     arranged_by(check, "Receive", c->b.qp->Receive(nullptr, &into, 1));
     for (int step = 0; step < 4; ++step) {
       switch ((order + step) % 4) {
-        case 0: check.equal("Release of the queue pair", c->b.qp.release(), ULONG{0}); break;
-        case 1: check.equal("Release of the connector", c->b.connector.release(), ULONG{0}); break;
-        case 2: check.equal("Release of the completion queue", c->b.queue.release(), ULONG{0}); break;
-        default: check.equal("Release of the region", c->b.memory->region.release(), ULONG{0}); break;
+        case 0:
+          check.equal("Release of the queue pair", c->b.qp.release(), ULONG{0});
+          break;
+        case 1:
+          check.equal("Release of the connector", c->b.connector.release(), ULONG{0});
+          break;
+        case 2:
+          check.equal("Release of the completion queue", c->b.queue.release(), ULONG{0});
+          break;
+        default:
+          check.equal("Release of the region", c->b.memory->region.release(), ULONG{0});
+          break;
       }
     }
     says(check, "NotifyDisconnect of the peer", ended(bench, waiting, noticed, *c->a.connector), {ND_SUCCESS});

@@ -5,9 +5,7 @@ namespace fb::conformance {
 namespace {
 
 /// Far more buffers than any queue pair may have.
-std::vector<ND2_SGE> many_buffers(NdSide& side, ULONG limit) {
-  return std::vector<ND2_SGE>(2 * limit + 8, side.memory->sge(0, 1));
-}
+std::vector<ND2_SGE> many_buffers(NdSide& side, ULONG limit) { return std::vector<ND2_SGE>(2 * limit + 8, side.memory->sge(0, 1)); }
 
 }  // namespace
 
@@ -91,8 +89,7 @@ CONFORMANCE_CASE(nd_buffers_of_requests_are_counted, "networkdirect.queue.many-b
   const auto count = static_cast<ULONG>(buffers.size());
   says(check, "Send with too many buffers", c->a.qp->Send(nullptr, buffers.data(), count, 0), {ND_DATA_OVERRUN});
   says(check, "Write with too many buffers",
-       c->a.qp->Write(nullptr, buffers.data(), count, c->b.memory->address(), c->b.memory->region->GetRemoteToken(), 0),
-       {ND_DATA_OVERRUN});
+       c->a.qp->Write(nullptr, buffers.data(), count, c->b.memory->address(), c->b.memory->region->GetRemoteToken(), 0), {ND_DATA_OVERRUN});
 }
 
 CONFORMANCE_CASE(nd_buffers_of_receives_are_counted, "networkdirect.queue.receive-many-buffers", roles::provider) {

@@ -31,8 +31,7 @@ inline NdStatus ended(ProviderBench& bench, HRESULT called, NdRequest& request, 
 }
 
 /// The next result of a side, which there must be.
-inline ND2_RESULT next_result(ProviderBench& bench, Check& check, NdSide& side, std::string_view what,
-                              Duration limit = Duration::s(30)) {
+inline ND2_RESULT next_result(ProviderBench& bench, Check& check, NdSide& side, std::string_view what, Duration limit = Duration::s(30)) {
   const auto found = bench.nd().result(side, limit);
   check.require(found.has_value(), std::string(what) + " has a result", "the queue stayed empty");
   return *found;
@@ -56,8 +55,8 @@ inline void arranged_by(Check& check, std::string_view what, HRESULT called) {
 /// Asks for a connection to `to` from a side.
 inline HRESULT ask_for(NdSide& side, const NdAddress& to, NdRequest& request, std::string_view data = {}, ULONG inbound = 8,
                        ULONG outbound = 8) {
-  return side.connector->Connect(side.qp.get(), to.get(), to.length(), inbound, outbound, data.data(),
-                                 static_cast<ULONG>(data.size()), &request);
+  return side.connector->Connect(side.qp.get(), to.get(), to.length(), inbound, outbound, data.data(), static_cast<ULONG>(data.size()),
+                                 &request);
 }
 
 inline HRESULT accept_on(NdSide& side, NdRequest& request, std::string_view data = {}, ULONG inbound = 8, ULONG outbound = 8) {
@@ -109,8 +108,7 @@ inline HRESULT send_bad_token(NdConnection& c, ULONG flags = 0) {
 }
 
 /// How a Read or a Write of a ends, that goes to memory of b.
-inline NdStatus access(ProviderBench& bench, Check& check, NdConnection& c, bool read, UINT64 address, UINT32 token,
-                       ULONG length = 16) {
+inline NdStatus access(ProviderBench& bench, Check& check, NdConnection& c, bool read, UINT64 address, UINT32 token, ULONG length = 16) {
   ND2_SGE mine = c.a.memory->sge(8192, length);
   const HRESULT called = read ? c.a.qp->Read(nullptr, &mine, 1, address, token, 0) : c.a.qp->Write(nullptr, &mine, 1, address, token, 0);
   check.require(called == ND_SUCCESS, read ? "Read is taken" : "Write is taken", "it answered " + words(NdStatus(called)));

@@ -59,9 +59,12 @@ class NdSweep {
     NdMemory& there = *memories_[1 - end];
     const UINT32 token = there.region->GetRemoteToken();
     switch (request.kind) {
-      case SweepKind::send: return qp.Send(nd_tag(request.tag), first, count, flags) == ND_SUCCESS;
-      case SweepKind::write: return qp.Write(nd_tag(request.tag), first, count, there.address(request.remote), token, flags) == ND_SUCCESS;
-      case SweepKind::read: return qp.Read(nd_tag(request.tag), first, count, there.address(request.remote), token, flags) == ND_SUCCESS;
+      case SweepKind::send:
+        return qp.Send(nd_tag(request.tag), first, count, flags) == ND_SUCCESS;
+      case SweepKind::write:
+        return qp.Write(nd_tag(request.tag), first, count, there.address(request.remote), token, flags) == ND_SUCCESS;
+      case SweepKind::read:
+        return qp.Read(nd_tag(request.tag), first, count, there.address(request.remote), token, flags) == ND_SUCCESS;
     }
     return false;
   }
@@ -74,11 +77,21 @@ class NdSweep {
     made.status = words(NdStatus(found->Status));
     made.own_queue_pair = found->QueuePairContext == nd_tag(end == 0 ? 0xA1 : 0xB1);
     switch (found->RequestType) {
-      case Nd2RequestTypeSend: made.kind = SweepKind::send; break;
-      case Nd2RequestTypeWrite: made.kind = SweepKind::write; break;
-      case Nd2RequestTypeRead: made.kind = SweepKind::read; break;
-      case Nd2RequestTypeReceive: made.bytes = found->BytesTransferred; break;
-      default: made.own_queue_pair = false; break;
+      case Nd2RequestTypeSend:
+        made.kind = SweepKind::send;
+        break;
+      case Nd2RequestTypeWrite:
+        made.kind = SweepKind::write;
+        break;
+      case Nd2RequestTypeRead:
+        made.kind = SweepKind::read;
+        break;
+      case Nd2RequestTypeReceive:
+        made.bytes = found->BytesTransferred;
+        break;
+      default:
+        made.own_queue_pair = false;
+        break;
     }
     return made;
   }
@@ -154,9 +167,7 @@ struct Piece {
     window.address = remote_address(window.room.data() + kFirst);
     window.token = region->GetRemoteToken();
   }
-  ND2_SGE sge(std::ptrdiff_t offset, ULONG length) {
-    return {window.room.data() + kFirst + offset, length, region->GetLocalToken()};
-  }
+  ND2_SGE sge(std::ptrdiff_t offset, ULONG length) { return {window.room.data() + kFirst + offset, length, region->GetLocalToken()}; }
   NdRef<IND2MemoryRegion> region;
   SweepWindow window;
 };
@@ -183,8 +194,7 @@ constexpr std::array<ULONG, 7> kRights = {
 /// A window of the passive side, bound again on each connection.
 struct BoundWindow {
   BoundWindow(ProviderBench& b, Check& c, ULONG rights)
-      : bench(b), check(c), flags(rights), piece(b, b.nd().b(), ND_MR_FLAG_ALLOW_LOCAL_WRITE), access(b.nd()),
-        window(b.nd().b().window()) {
+      : bench(b), check(c), flags(rights), piece(b, b.nd().b(), ND_MR_FLAG_ALLOW_LOCAL_WRITE), access(b.nd()), window(b.nd().b().window()) {
     shown = piece.window;
     shown.first += 64;
     shown.length = 521;
@@ -196,8 +206,8 @@ struct BoundWindow {
     const auto c = &access.connection().b;
     // One that was bound on a queue pair that is gone, or in error, is invalid; another is as good.
     window = bench.nd().b().window();
-    const HRESULT called = c->qp->Bind(nd_tag(9), piece.region.get(), window.get(), piece.window.room.data() + shown.first,
-                                       shown.length, flags);
+    const HRESULT called =
+        c->qp->Bind(nd_tag(9), piece.region.get(), window.get(), piece.window.room.data() + shown.first, shown.length, flags);
     check.require(called == ND_SUCCESS, "Bind is taken", "it answered " + words(NdStatus(called)));
     const ND2_RESULT result = next_result(bench, check, *c, "the Bind");
     says(check, "the Bind", result.Status, {ND_SUCCESS});
@@ -343,15 +353,13 @@ CONFORMANCE_CASE(nd_windows_are_bound_within_both_ends, "networkdirect.window.bi
     bool allowed;
   };
   const auto n = static_cast<std::ptrdiff_t>(kLength);
-  for (const Try& one :
-       {Try{0, kLength, true}, Try{n - 1, 1, true}, Try{0, 1, true}, Try{-1, 1, false},
-        Try{-1, 2, false}, Try{n, 1, false}, Try{n - 1, 2, false}, Try{0, kLength + 1, false},
-        Try{1, kLength, false}}) {
+  for (const Try& one : {Try{0, kLength, true}, Try{n - 1, 1, true}, Try{0, 1, true}, Try{-1, 1, false}, Try{-1, 2, false},
+                         Try{n, 1, false}, Try{n - 1, 2, false}, Try{0, kLength + 1, false}, Try{1, kLength, false}}) {
     const auto c = bench.nd().connect();
     const Piece piece(bench, bench.nd().b(), ND_MR_FLAG_ALLOW_LOCAL_WRITE);
     const auto window = c->b.end->window();
-    const HRESULT called = c->b.qp->Bind(nd_tag(3), piece.region.get(), window.get(), piece.window.room.data() + kFirst + one.offset,
-                                         one.length, kReadWrite);
+    const HRESULT called =
+        c->b.qp->Bind(nd_tag(3), piece.region.get(), window.get(), piece.window.room.data() + kFirst + one.offset, one.length, kReadWrite);
     const NdStatus status = called == ND_SUCCESS ? NdStatus(next_result(bench, check, c->b, "the Bind").Status) : NdStatus(called);
     const std::string what = "Bind of " + std::to_string(one.length) + " bytes from byte " + std::to_string(one.offset) + " of a region";
     if (one.allowed) {
@@ -420,8 +428,7 @@ CONFORMANCE_CASE(nd_each_window_keeps_its_region, "networkdirect.memory.deregist
   for (auto& window : windows) {
     window = c->b.end->window();
     check.precondition(
-        c->b.qp->Bind(nullptr, piece.region.get(), window.get(), piece.window.room.data() + kFirst,
-                      64, kReadWrite) == ND_SUCCESS,
+        c->b.qp->Bind(nullptr, piece.region.get(), window.get(), piece.window.room.data() + kFirst, 64, kReadWrite) == ND_SUCCESS,
         "Bind is taken");
     ends_as(bench, check, c->b, "a Bind", {ND_SUCCESS});
   }

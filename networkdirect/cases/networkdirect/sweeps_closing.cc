@@ -77,8 +77,7 @@ CONFORMANCE_CASE(nd_whatever_is_released_is_cancelled, "networkdirect.overlapped
     shared = end.shared_receive_queue(8, 1);
     ND2_SGE into = asking->b.memory->sge(0, 64);
     for (int i = 0; i < 3; ++i) arranged_by(check, "Receive", shared->Receive(nullptr, &into, 1));
-    for (int i = 0; i < 2; ++i)
-      begin("Notify of a shared receive queue", cancelled, [&](OVERLAPPED* o) { return shared->Notify(o); });
+    for (int i = 0; i < 2; ++i) begin("Notify of a shared receive queue", cancelled, [&](OVERLAPPED* o) { return shared->Notify(o); });
   }
   queue.release();
   listener.release();

@@ -13,9 +13,9 @@ void has_data(Check& check, std::string_view what, IND2Connector& connector, std
   ULONG length = 0;
   const NdStatus asked = connector.GetPrivateData(nullptr, &length);
   // With no data at all there is nothing that could overflow.
-  says(check, std::string(what) + ": GetPrivateData without a buffer", asked,
-       length == 0 ? std::vector<HRESULT>{ND_SUCCESS, ND_BUFFER_OVERFLOW, ND_CONNECTION_INVALID}
-                   : std::vector<HRESULT>{ND_BUFFER_OVERFLOW});
+  says(
+      check, std::string(what) + ": GetPrivateData without a buffer", asked,
+      length == 0 ? std::vector<HRESULT>{ND_SUCCESS, ND_BUFFER_OVERFLOW, ND_CONNECTION_INVALID} : std::vector<HRESULT>{ND_BUFFER_OVERFLOW});
   if (!check.that(length >= sent.size(), std::string(what) + ": the size is that of the data, or of what it was padded to",
                   "it is " + std::to_string(length))) {
     return;
@@ -25,8 +25,7 @@ void has_data(Check& check, std::string_view what, IND2Connector& connector, std
   if (length > 0) says(check, std::string(what) + ": GetPrivateData", connector.GetPrivateData(room.data(), &given), {ND_SUCCESS});
   check.equal(std::string(what) + ": the bytes", room.substr(0, sent.size()), sent);
   const bool padded = std::all_of(room.begin() + static_cast<std::ptrdiff_t>(sent.size()),
-                                  room.begin() + static_cast<std::ptrdiff_t>(length),
-                                  [](char c) { return c == '\0'; });
+                                  room.begin() + static_cast<std::ptrdiff_t>(length), [](char c) { return c == '\0'; });
   check.that(padded, std::string(what) + ": what follows the data is zero", "it is not");
   check.equal(std::string(what) + ": the bytes behind the buffer", room.substr(length), std::string(8, '\x5C'));
   if (length < 2) return;
@@ -34,8 +33,8 @@ void has_data(Check& check, std::string_view what, IND2Connector& connector, std
   for (const ULONG part : {length - 1, ULONG{1}}) {
     std::string cut(length, '\x5C');
     given = part;
-    says(check, std::string(what) + ": GetPrivateData with a smaller buffer",
-         connector.GetPrivateData(cut.data(), &given), {ND_BUFFER_OVERFLOW});
+    says(check, std::string(what) + ": GetPrivateData with a smaller buffer", connector.GetPrivateData(cut.data(), &given),
+         {ND_BUFFER_OVERFLOW});
     check.equal(std::string(what) + ": the size", given, length);
     check.equal(std::string(what) + ": the part", cut, room.substr(0, part) + std::string(length - part, '\x5C'));
   }
@@ -139,8 +138,7 @@ CONFORMANCE_CASE(nd_limits_are_agreed_for_any_offer, "networkdirect.connection.r
                              Offer{most + 1, most + 1, 1, 1}, Offer{kHuge, 5, 7, kHuge}, Offer{5, kHuge, kHuge, 7}, Offer{0, 0, 9, 9}}) {
     NdRequest request, completing;
     const auto c = bench.nd().prepare();
-    check.require(ask_for(c->a, listening_at(*c), c->connecting, {}, offer.inbound_a,
-                          offer.outbound_a) == ND_PENDING,
+    check.require(ask_for(c->a, listening_at(*c), c->connecting, {}, offer.inbound_a, offer.outbound_a) == ND_PENDING,
                   "Connect is pending");
     const HRESULT waited = c->listener->GetConnectionRequest(c->b.connector.get(), &request);
     check.require(ended(bench, waited, request, *c->listener) == ND_SUCCESS, "the request reaches the listener");

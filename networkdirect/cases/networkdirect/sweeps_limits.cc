@@ -23,16 +23,13 @@ struct Limit {
 };
 
 constexpr std::array<Limit, 5> kLimits = {{
-    {"receive queue depth", &PairTerms::receive_depth, &ND2_ADAPTER_INFO::MaxReceiveQueueDepth,
-     ND_INVALID_PARAMETER_5, ND_SUCCESS},
-    {"initiator queue depth", &PairTerms::initiator_depth,
-     &ND2_ADAPTER_INFO::MaxInitiatorQueueDepth, ND_INVALID_PARAMETER_6, ND_INVALID_PARAMETER_6},
-    {"buffers of a Receive", &PairTerms::receive_sges, &ND2_ADAPTER_INFO::MaxReceiveSge,
-     ND_INVALID_PARAMETER_7, ND_SUCCESS},
-    {"buffers of a request", &PairTerms::initiator_sges, &ND2_ADAPTER_INFO::MaxInitiatorSge,
-     ND_INVALID_PARAMETER_8, ND_INVALID_PARAMETER_7},
-    {"inline data", &PairTerms::inline_bytes, &ND2_ADAPTER_INFO::MaxInlineDataSize,
-     ND_INVALID_PARAMETER_9, ND_INVALID_PARAMETER_8},
+    {"receive queue depth", &PairTerms::receive_depth, &ND2_ADAPTER_INFO::MaxReceiveQueueDepth, ND_INVALID_PARAMETER_5, ND_SUCCESS},
+    {"initiator queue depth", &PairTerms::initiator_depth, &ND2_ADAPTER_INFO::MaxInitiatorQueueDepth, ND_INVALID_PARAMETER_6,
+     ND_INVALID_PARAMETER_6},
+    {"buffers of a Receive", &PairTerms::receive_sges, &ND2_ADAPTER_INFO::MaxReceiveSge, ND_INVALID_PARAMETER_7, ND_SUCCESS},
+    {"buffers of a request", &PairTerms::initiator_sges, &ND2_ADAPTER_INFO::MaxInitiatorSge, ND_INVALID_PARAMETER_8,
+     ND_INVALID_PARAMETER_7},
+    {"inline data", &PairTerms::inline_bytes, &ND2_ADAPTER_INFO::MaxInlineDataSize, ND_INVALID_PARAMETER_9, ND_INVALID_PARAMETER_8},
 }};
 
 NdStatus make_pair(NdEnd& end, IUnknown* receives, IUnknown* initiators, IUnknown* shared, const PairTerms& n) {
@@ -41,8 +38,8 @@ NdStatus make_pair(NdEnd& end, IUnknown* receives, IUnknown* initiators, IUnknow
     return end.adapter().CreateQueuePairWithSrq(IID_IND2QueuePair, receives, initiators, shared, nullptr, n.initiator_depth,
                                                 n.initiator_sges, n.inline_bytes, pair.out());
   }
-  return end.adapter().CreateQueuePair(IID_IND2QueuePair, receives, initiators, nullptr, n.receive_depth, n.initiator_depth,
-                                       n.receive_sges, n.initiator_sges, n.inline_bytes, pair.out());
+  return end.adapter().CreateQueuePair(IID_IND2QueuePair, receives, initiators, nullptr, n.receive_depth, n.initiator_depth, n.receive_sges,
+                                       n.initiator_sges, n.inline_bytes, pair.out());
 }
 
 void judge_limit(ProviderBench& bench, Check& check, const Limit& limit) {
@@ -101,8 +98,7 @@ std::vector<std::string> list_of(Check& check, std::string_view what, Source& so
   std::vector<std::uint64_t> room(needed / 8 + 2, 0xA5A5'A5A5'A5A5'A5A5);
   auto* const list = reinterpret_cast<SOCKET_ADDRESS_LIST*>(room.data());
   ULONG given = needed;
-  check.require(says(check, std::string(what) + " with exactly the size",
-                     source.QueryAddressList(list, &given), {ND_SUCCESS}),
+  check.require(says(check, std::string(what) + " with exactly the size", source.QueryAddressList(list, &given), {ND_SUCCESS}),
                 "there is a list");
   check.equal("the size afterwards", given, needed);
   const auto* const bytes = reinterpret_cast<const std::uint8_t*>(room.data());
@@ -169,8 +165,8 @@ CONFORMANCE_CASE(nd_a_shared_queue_has_both_limits, "networkdirect.adapter.share
   says(check, "a shared receive queue with one entry too many", make_shared_queue(end, info.MaxSharedReceiveQueueDepth + 1, 1),
        {ND_INVALID_PARAMETER_3});
   says(check, "a shared receive queue with all buffers", make_shared_queue(end, 4, info.MaxReceiveSge), {ND_SUCCESS});
-  says(check, "a shared receive queue with one buffer too many",
-       make_shared_queue(end, 4, info.MaxReceiveSge + 1), {ND_INVALID_PARAMETER_4});
+  says(check, "a shared receive queue with one buffer too many", make_shared_queue(end, 4, info.MaxReceiveSge + 1),
+       {ND_INVALID_PARAMETER_4});
 }
 
 CONFORMANCE_CASE(nd_queues_take_all_depths_up_to_the_limit, "networkdirect.completion.resize-limit", roles::provider) {
@@ -203,9 +199,7 @@ CONFORMANCE_CASE(nd_another_depth_keeps_results_at_any_place, "networkdirect.com
       arranged_by(check, "Receive", c->b.qp->Receive(nd_tag(next++), &into, 1));
       arranged_by(check, "Send", c->a.qp->Send(nullptr, nullptr, 0, ND_OP_FLAG_SILENT_SUCCESS));
       if (i == 12)
-        arranged_by(check, "Send",
-                    c->a.qp->Write(nullptr, nullptr, 0, c->b.memory->address(),
-                                   c->b.memory->region->GetRemoteToken(), 0));
+        arranged_by(check, "Send", c->a.qp->Write(nullptr, nullptr, 0, c->b.memory->address(), c->b.memory->region->GetRemoteToken(), 0));
     }
     ends_as(bench, check, c->a, "the last request", {ND_SUCCESS});
     bench.nd().pass(Duration::us(100));
@@ -279,13 +273,12 @@ CONFORMANCE_CASE(nd_a_queue_holds_what_it_was_made_for, "networkdirect.completio
       const ND2_RESULT untouched = results.back();
       check.equal("results", side->queue->GetResults(results.data(), kMessages), kMessages);
       for (std::uintptr_t i = 0; i < kMessages; ++i) {
-        if (!check.that(results[i].RequestContext == nd_tag(first + i),
-                        "results come in the order of their requests", "they do not"))
+        if (!check.that(results[i].RequestContext == nd_tag(first + i), "results come in the order of their requests", "they do not"))
           return;
         if (!says(check, "a result", results[i].Status, {ND_SUCCESS})) return;
       }
-      check.that(std::memcmp(&results.back(), &untouched, sizeof untouched) == 0,
-                 "what is behind the results stays as it was", "it does not");
+      check.that(std::memcmp(&results.back(), &untouched, sizeof untouched) == 0, "what is behind the results stays as it was",
+                 "it does not");
       check.equal("further results", side->queue->GetResults(results.data(), kMessages), ULONG{0});
     }
   }
@@ -318,8 +311,8 @@ CONFORMANCE_CASE(nd_queue_pairs_want_objects_of_their_adapter, "networkdirect.ad
   says(check, "a region as the shared receive queue", make_pair(end, queue.get(), queue.get(), region.get(), {}), {ND_INVALID_PARAMETER_4});
   if (!apart) return;
   const auto shared = other.shared_receive_queue();
-  says(check, "another adapter's shared receive queue",
-       make_pair(end, queue.get(), queue.get(), shared.get(), {}), {ND_INVALID_PARAMETER_4});
+  says(check, "another adapter's shared receive queue", make_pair(end, queue.get(), queue.get(), shared.get(), {}),
+       {ND_INVALID_PARAMETER_4});
 }
 
 CONFORMANCE_CASE(nd_every_address_is_in_its_lists, "networkdirect.adapter.address-list", roles::provider) {
@@ -350,8 +343,8 @@ CONFORMANCE_CASE(nd_near_addresses_are_foreign, "networkdirect.provider.resolve-
       if (std::count(all.begin(), all.end(), to_string(other)) != 0) continue;
       const NdAddress foreign(other);
       UINT64 id = 0;
-      says(check, "ResolveAddress of " + to_string(other),
-           provider.ResolveAddress(foreign.get(), foreign.length(), &id), {ND_INVALID_ADDRESS});
+      says(check, "ResolveAddress of " + to_string(other), provider.ResolveAddress(foreign.get(), foreign.length(), &id),
+           {ND_INVALID_ADDRESS});
     }
     NdRef<IND2Adapter> adapter;
     says(check, "OpenAdapter of the id", provider.OpenAdapter(IID_IND2Adapter, own, adapter.out()), {ND_SUCCESS});
@@ -429,8 +422,8 @@ CONFORMANCE_CASE(nd_notifications_follow_the_rule, "networkdirect.completion.not
         break;
     }
     for (const Waiting& one : waiting) {
-      if (!check.that(one.called == ND_PENDING && one.request->pending(),
-                      "Notify is pending while nothing new has come", "it has completed"))
+      if (!check.that(one.called == ND_PENDING && one.request->pending(), "Notify is pending while nothing new has come",
+                      "it has completed"))
         return;
     }
   }

@@ -61,8 +61,7 @@ CONFORMANCE_CASE(nd_a_window_has_its_rights, "networkdirect.window.rights", role
   for (const bool read : {false, true}) {
     Scene s(bench);
     s.bound(check, 0, 1024, read ? ND_OP_FLAG_ALLOW_WRITE : ND_OP_FLAG_ALLOW_READ);
-    refused(check, read ? "a Read through a window for writing" : "a Write through a window for reading",
-            s.access_of(check, read, 0));
+    refused(check, read ? "a Read through a window for writing" : "a Write through a window for reading", s.access_of(check, read, 0));
   }
 }
 
@@ -92,8 +91,7 @@ CONFORMANCE_CASE(nd_a_window_is_for_one_pair, "networkdirect.window.own-pair", r
   Scene s(bench);
   const auto other = bench.nd().connect();
   s.bound(check, 0, 1024, kBoth);
-  refused(check, "a Read of another queue pair's peer",
-          access(bench, check, *other, true, s.at(0), s.window->GetRemoteToken()));
+  refused(check, "a Read of another queue pair's peer", access(bench, check, *other, true, s.at(0), s.window->GetRemoteToken()));
   says(check, "a Read of the own peer", s.access_of(check, true, 0), {ND_SUCCESS});
 }
 

@@ -14,8 +14,7 @@ void CompletionCore::open(std::uint32_t entries) {
   const ULONG depth = s.departs("cq.too_deep") ? s.info.MaxCqDepth + 1 : std::clamp<ULONG>(entries, 1, s.info.MaxCqDepth);
   create<NDK_CQ>(
       [&](auto completion, PVOID context, NDK_CQ** place) {
-        return s.adapter.Dispatch->NdkCreateCq(&s.adapter, depth, &CompletionCore::on_event, this, nullptr, completion, context,
-                                               place);
+        return s.adapter.Dispatch->NdkCreateCq(&s.adapter, depth, &CompletionCore::on_event, this, nullptr, completion, context, place);
       },
       [this](NTSTATUS status, NDK_OBJECT_HEADER* object) {
         cq_ = reinterpret_cast<NDK_CQ*>(object);
@@ -257,9 +256,8 @@ void SharedQueueCore::arm_limit(std::uint32_t entries) {
 }
 
 void SharedQueueCore::set_limit() {
-  request(
-      [this](auto completion, PVOID context) { return srq_->Dispatch->NdkModifySrq(srq_, 0, limit_, completion, context); },
-      [](NTSTATUS, NDK_OBJECT_HEADER*) {});
+  request([this](auto completion, PVOID context) { return srq_->Dispatch->NdkModifySrq(srq_, 0, limit_, completion, context); },
+          [](NTSTATUS, NDK_OBJECT_HEADER*) {});
 }
 
 VOID SharedQueueCore::on_event(PVOID context, NTSTATUS status) {

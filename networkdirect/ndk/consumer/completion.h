@@ -49,9 +49,7 @@ class CompletionQueue final : public rdma::CompletionQueue {
   explicit CompletionQueue(std::shared_ptr<CompletionCore> core) : core_(std::move(core)) {}
   ~CompletionQueue() override { core_->cancel_notify(); }
   std::size_t poll(std::span<rdma::Completion> completions) override { return core_->poll(completions); }
-  void request_notify(rdma::CompletionHandler& handler, bool solicited_only) override {
-    core_->request_notify(handler, solicited_only);
-  }
+  void request_notify(rdma::CompletionHandler& handler, bool solicited_only) override { core_->request_notify(handler, solicited_only); }
   void cancel_notify() override { core_->cancel_notify(); }
   const std::shared_ptr<CompletionCore>& core() const { return core_; }
 

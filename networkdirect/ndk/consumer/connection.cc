@@ -85,8 +85,8 @@ void QueuePairCore::start_connect() {
           }
           const auto connect = [&](auto done, PVOID context) {
             return connector_->Dispatch->NdkConnect(connector_, qp_, from.get(), from.length, to.get(), to.length,
-                                                    parameters_.responder_resources, parameters_.initiator_depth,
-                                                    private_data_.data(), static_cast<ULONG>(private_data_.size()), done, context);
+                                                    parameters_.responder_resources, parameters_.initiator_depth, private_data_.data(),
+                                                    static_cast<ULONG>(private_data_.size()), done, context);
           };
           request(connect, [this](NTSTATUS end, NDK_OBJECT_HEADER*) { on_connect(end); });
           if (connector_ != nullptr && s.departs("connect.twice")) request(connect, [](NTSTATUS, NDK_OBJECT_HEADER*) {});
@@ -168,11 +168,11 @@ void QueuePairCore::start_accept() {
     const NDK_CONNECTOR_DISPATCH& table = *connector_->Dispatch;
     const auto length = static_cast<ULONG>(private_data_.size());
     if (s.knows(2, 1)) {
-      return table.NdkAcceptEx(connector_, qp_, parameters_.responder_resources, parameters_.initiator_depth, private_data_.data(),
-                               length, &QueuePairCore::on_disconnect_event_ex, this, done, context);
+      return table.NdkAcceptEx(connector_, qp_, parameters_.responder_resources, parameters_.initiator_depth, private_data_.data(), length,
+                               &QueuePairCore::on_disconnect_event_ex, this, done, context);
     }
-    return table.NdkAccept(connector_, qp_, parameters_.responder_resources, parameters_.initiator_depth, private_data_.data(),
-                           length, &QueuePairCore::on_disconnect_event, this, done, context);
+    return table.NdkAccept(connector_, qp_, parameters_.responder_resources, parameters_.initiator_depth, private_data_.data(), length,
+                           &QueuePairCore::on_disconnect_event, this, done, context);
   };
   const auto call = [this, ask](auto done, PVOID context) {
     unanswered_ = false;
@@ -204,8 +204,7 @@ void QueuePairCore::on_failed(NTSTATUS status, bool active) {
   switch (connect_failure(status)) {
     case ConnectFailure::refused:
       if (active && connector_ != nullptr) end.facts.fetch(*connector_);
-      end.reason = active && !says_something(end.facts.private_data) ? reject_reason::invalid_service_id
-                                                                     : reject_reason::consumer_defined;
+      end.reason = active && !says_something(end.facts.private_data) ? reject_reason::invalid_service_id : reject_reason::consumer_defined;
       if (active && connector_ != nullptr && s.departs("connect.refused_reused")) ask_again();
       break;
     case ConnectFailure::unreachable:

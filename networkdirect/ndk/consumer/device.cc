@@ -61,8 +61,7 @@ class NdkDevice final : public rdma::Device {
     core->open();
     core->await("the creation of a protection domain");
     if (core->settled() && !core->ready()) {
-      throw UserError(fmt::format("the NDK provider makes no protection domain: status 0x{:08x}",
-                                  static_cast<unsigned>(core->status())));
+      throw UserError(fmt::format("the NDK provider makes no protection domain: status 0x{:08x}", static_cast<unsigned>(core->status())));
     }
     return std::make_unique<Domain>(std::move(core), shared_);
   }
@@ -81,8 +80,7 @@ class NdkDevice final : public rdma::Device {
     if (core->settled() && !core->ready()) return nullptr;
     return std::make_unique<SharedQueue>(std::move(core));
   }
-  std::unique_ptr<rdma::QueuePair> create_queue_pair(rdma::ProtectionDomain& domain,
-                                                     const rdma::QueuePairOptions& options) override {
+  std::unique_ptr<rdma::QueuePair> create_queue_pair(rdma::ProtectionDomain& domain, const rdma::QueuePairOptions& options) override {
     auto core = make_object<QueuePairCore>(static_cast<Domain&>(domain).core(), shared_, options);
     core->open();
     core->await("the creation of a queue pair");
@@ -100,8 +98,8 @@ class NdkDevice final : public rdma::Device {
       return Failure{Problem{"the NDK provider pends listening on " + where + ", which cannot be waited for inside an event"}};
     }
     if (!core->ready()) {
-      return Failure{Problem{fmt::format("the NDK provider does not listen on {}: status 0x{:08x}", where,
-                                         static_cast<unsigned>(core->status()))}};
+      return Failure{
+          Problem{fmt::format("the NDK provider does not listen on {}: status 0x{:08x}", where, static_cast<unsigned>(core->status()))}};
     }
     return std::unique_ptr<rdma::Listener>(std::move(made));
   }

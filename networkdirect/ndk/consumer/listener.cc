@@ -28,11 +28,9 @@ void ListenerCore::listen() {
       if (listener_->Dispatch->NdkGetLocalAddress(listener_, got.get(), &got.length) == STATUS_SUCCESS) local_ = got.endpoint();
       if (s.departs("listener.listens_twice")) {
         SocketAddress again({s.options.address, port_});
-        request(
-            [&](auto completion, PVOID context) {
-              return listener_->Dispatch->NdkListen(listener_, again.get(), again.length, completion, context);
-            },
-            [](NTSTATUS, NDK_OBJECT_HEADER*) {});
+        request([&](auto completion,
+                    PVOID context) { return listener_->Dispatch->NdkListen(listener_, again.get(), again.length, completion, context); },
+                [](NTSTATUS, NDK_OBJECT_HEADER*) {});
       }
     }
     settle(status);

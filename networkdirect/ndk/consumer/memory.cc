@@ -38,14 +38,12 @@ MdlChain::MdlChain(MutableBytes memory, ULONG offset) {
 // ---- protection domain ----
 
 void DomainCore::open() {
-  create<NDK_PD>(
-      [&](auto completion, PVOID context, NDK_PD** place) {
-        return s.adapter.Dispatch->NdkCreatePd(&s.adapter, completion, context, place);
-      },
-      [this](NTSTATUS status, NDK_OBJECT_HEADER* object) {
-        pd_ = reinterpret_cast<NDK_PD*>(object);
-        settle(status);
-      });
+  create<NDK_PD>([&](auto completion, PVOID context,
+                     NDK_PD** place) { return s.adapter.Dispatch->NdkCreatePd(&s.adapter, completion, context, place); },
+                 [this](NTSTATUS status, NDK_OBJECT_HEADER* object) {
+                   pd_ = reinterpret_cast<NDK_PD*>(object);
+                   settle(status);
+                 });
 }
 
 void DomainCore::begin_close() {
@@ -61,9 +59,7 @@ Lam::Lam(std::shared_ptr<Shared> shared, MutableBytes memory, ULONG offset)
   size_ = static_cast<ULONG>(sizeof(NDK_LOGICAL_ADDRESS_MAPPING) + pages * sizeof(NDK_LOGICAL_ADDRESS));
 }
 
-void Lam::open() {
-  build();
-}
+void Lam::open() { build(); }
 
 void Lam::build() {
   storage_.assign((size_ + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t), 0);
@@ -170,9 +166,7 @@ void RegionCore::open_fast(std::size_t max_bytes) {
     if (s.departs("mr.too_many_pages")) count = s.info.FRMRPageCount + 1;
     const BOOLEAN remote = s.departs("mr.local_only") ? 0 : 1;
     request(
-        [&](auto completion, PVOID context) {
-          return mr_->Dispatch->NdkInitializeFastRegisterMr(mr_, count, remote, completion, context);
-        },
+        [&](auto completion, PVOID context) { return mr_->Dispatch->NdkInitializeFastRegisterMr(mr_, count, remote, completion, context); },
         [this](NTSTATUS status, NDK_OBJECT_HEADER*) { take_tokens(status); });
   });
 }
@@ -208,8 +202,7 @@ void RegionCore::close_mr() {
 
 // ---- what users hold ----
 
-Domain::Domain(std::shared_ptr<DomainCore> core, std::shared_ptr<Shared> shared)
-    : core_(std::move(core)), shared_(std::move(shared)) {
+Domain::Domain(std::shared_ptr<DomainCore> core, std::shared_ptr<Shared> shared) : core_(std::move(core)), shared_(std::move(shared)) {
   fill_reserve();
   for (const auto& region : reserve_) region->await("the initialisation of fast regions");
 }

@@ -11,8 +11,7 @@ using CloseFunction = NDK_FN_CLOSE_OBJECT;
 
 /// Closes an object of the provider; `done` runs when it has called back for the last time. `kind` names the object in
 /// the departure KIND.closed_twice.
-inline void close_object(Shared& s, std::string_view kind, CloseFunction function, NDK_OBJECT_HEADER& object,
-                         std::function<void()> done) {
+inline void close_object(Shared& s, std::string_view kind, CloseFunction function, NDK_OBJECT_HEADER& object, std::function<void()> done) {
   const bool twice = s.options.hooks != nullptr && s.departs(std::string(kind) + ".closed_twice");
   if (s.departs("close.no_completion")) {
     // Nobody will say when it is over.

@@ -28,9 +28,7 @@ struct Shared {
   /// Steps the world until done(). Throws UserError when that never comes; `what` is what was asked for.
   void wait(const std::function<bool()>& done, std::string_view what) const;
   bool departs(std::string_view point) const { return options.hooks != nullptr && options.hooks->departs(point); }
-  bool knows(USHORT major, USHORT minor) const {
-    return version.Major > major || (version.Major == major && version.Minor >= minor);
-  }
+  bool knows(USHORT major, USHORT minor) const { return version.Major > major || (version.Major == major && version.Minor >= minor); }
 
   World& world;
   NDK_ADAPTER& adapter;
@@ -71,9 +69,7 @@ class Ticket {
 };
 
 /// For a call that did not pend: its callback will not come.
-inline void settle_inline(Ticket* ticket, NTSTATUS status, NDK_OBJECT_HEADER* object) {
-  Ticket::finish(ticket, status, object);
-}
+inline void settle_inline(Ticket* ticket, NTSTATUS status, NDK_OBJECT_HEADER* object) { Ticket::finish(ticket, status, object); }
 
 /// Makes a call with a request completion: `call(completion, context)`. Done runs inside, or from the callback.
 template <class Call>

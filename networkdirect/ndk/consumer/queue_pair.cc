@@ -19,8 +19,7 @@ auto core_of(Base* object) {
 
 }  // namespace
 
-QueuePairCore::QueuePairCore(std::shared_ptr<DomainCore> domain, std::shared_ptr<Shared> shared,
-                             const rdma::QueuePairOptions& options)
+QueuePairCore::QueuePairCore(std::shared_ptr<DomainCore> domain, std::shared_ptr<Shared> shared, const rdma::QueuePairOptions& options)
     : Object(std::move(shared)),
       domain_(std::move(domain)),
       send_queue_(core_of<CompletionQueue>(options.send_queue)),
@@ -66,12 +65,11 @@ void QueuePairCore::create_queue_pair() {
   create<NDK_QP>(
       [&](auto completion, PVOID context, NDK_QP** place) {
         if (shared_queue_ != nullptr) {
-          return pd.Dispatch->NdkCreateQpWithSrq(&pd, &receive_queue_->cq(), &send_queue_->cq(), &shared_queue_->srq(),
-                                                 context_of_results, sends, send_sges, s.limits.max_inline_bytes, completion,
-                                                 context, place);
+          return pd.Dispatch->NdkCreateQpWithSrq(&pd, &receive_queue_->cq(), &send_queue_->cq(), &shared_queue_->srq(), context_of_results,
+                                                 sends, send_sges, s.limits.max_inline_bytes, completion, context, place);
         }
-        return pd.Dispatch->NdkCreateQp(&pd, &receive_queue_->cq(), &send_queue_->cq(), context_of_results, receives, sends,
-                                        receive_sges, send_sges, s.limits.max_inline_bytes, completion, context, place);
+        return pd.Dispatch->NdkCreateQp(&pd, &receive_queue_->cq(), &send_queue_->cq(), context_of_results, receives, sends, receive_sges,
+                                        send_sges, s.limits.max_inline_bytes, completion, context, place);
       },
       [this](NTSTATUS status, NDK_OBJECT_HEADER* object) {
         qp_ = reinterpret_cast<NDK_QP*>(object);

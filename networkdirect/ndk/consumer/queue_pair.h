@@ -90,9 +90,7 @@ class QueuePairCore final : public Object {
   void depart_after_post(const rdma::SendRequest& request, const Parts& parts);
   void flush_late();
   void push_own(std::uint64_t id, rdma::CompletionOpcode opcode, rdma::CompletionStatus status);
-  void push_flushed(std::uint64_t id, rdma::CompletionOpcode opcode) {
-    push_own(id, opcode, rdma::CompletionStatus::flushed);
-  }
+  void push_flushed(std::uint64_t id, rdma::CompletionOpcode opcode) { push_own(id, opcode, rdma::CompletionStatus::flushed); }
   void retire(std::uint64_t sequence, Work& work);
   void to_error();
   void flush();
@@ -136,7 +134,7 @@ class QueuePairCore final : public Object {
   unsigned holds_ = 0;
   bool may_close_ = false;
   NDK_CONNECTOR* connector_ = nullptr;
-  bool unanswered_ = false;  ///< the connector has a request that nobody has accepted or rejected
+  bool unanswered_ = false;   ///< the connector has a request that nobody has accepted or rejected
   bool answer_owed_ = false;  ///< the connector has a request, or a reply, that is neither accepted nor rejected
   Endpoint to_;
   rdma::ConnectionParameters parameters_;

@@ -10,7 +10,6 @@ using rdma::CompletionOpcode;
 using rdma::QpState;
 using rdma::SendOpcode;
 
-
 bool QueuePairCore::possible(const rdma::SendRequest& request) const {
   switch (request.opcode) {
     case SendOpcode::send_with_immediate:
@@ -141,8 +140,7 @@ bool QueuePairCore::issue(const rdma::SendRequest& request, Parts& parts, const 
   return true;
 }
 
-NTSTATUS QueuePairCore::call(const rdma::SendRequest& request, const Parts& parts, const SgeList& sges, PVOID context,
-                             ULONG flags) {
+NTSTATUS QueuePairCore::call(const rdma::SendRequest& request, const Parts& parts, const SgeList& sges, PVOID context, ULONG flags) {
   const NDK_QP_DISPATCH& table = *qp_->Dispatch;
   NDK_SGE inlined = {};
   const NDK_SGE* list = sges.data();
@@ -191,8 +189,8 @@ NTSTATUS QueuePairCore::call_fast_register(const rdma::SendRequest& request, con
   SIZE_T length = request.memory.size();
   if (s.departs("fast_register.other_offset")) base ^= 0x10;
   if (s.departs("fast_register.beyond_pages")) length += PAGE_SIZE;
-  return qp_->Dispatch->NdkFastRegister(qp_, context, &parts.region->mr(), mapping.AdapterPageCount, mapping.AdapterPageArray,
-                                        lam.offset(), length, reinterpret_cast<PVOID>(static_cast<std::uintptr_t>(base)), flags);
+  return qp_->Dispatch->NdkFastRegister(qp_, context, &parts.region->mr(), mapping.AdapterPageCount, mapping.AdapterPageArray, lam.offset(),
+                                        length, reinterpret_cast<PVOID>(static_cast<std::uintptr_t>(base)), flags);
 }
 
 /// Requests that no honest consumer makes, silent where they can be.
@@ -210,16 +208,14 @@ void QueuePairCore::depart_after_post(const rdma::SendRequest& request, const Pa
           [&](PVOID context) { return call_fast_register(request, parts, context, NDK_OP_FLAG_SILENT_SUCCESS); });
   }
   if (request.opcode == SendOpcode::local_invalidate && s.departs("invalidate.twice")) {
-    extra(CompletionOpcode::local_invalidate, [&](PVOID context) {
-      return table.NdkInvalidate(qp_, context, &parts.region->mr().Header, NDK_OP_FLAG_SILENT_SUCCESS);
-    });
+    extra(CompletionOpcode::local_invalidate,
+          [&](PVOID context) { return table.NdkInvalidate(qp_, context, &parts.region->mr().Header, NDK_OP_FLAG_SILENT_SUCCESS); });
   }
   if (!request.sges.empty()) {
     const auto found = s.by_handle.find(request.sges[0].lkey);
     if (found != s.by_handle.end() && !found->second->fast() && s.departs("invalidate.plain_region")) {
-      extra(CompletionOpcode::local_invalidate, [&](PVOID context) {
-        return table.NdkInvalidate(qp_, context, &found->second->mr().Header, NDK_OP_FLAG_SILENT_SUCCESS);
-      });
+      extra(CompletionOpcode::local_invalidate,
+            [&](PVOID context) { return table.NdkInvalidate(qp_, context, &found->second->mr().Header, NDK_OP_FLAG_SILENT_SUCCESS); });
     }
   }
   if (shared_queue_ != nullptr && s.departs("receive.beside_shared_queue")) {

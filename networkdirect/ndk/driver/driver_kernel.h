@@ -80,7 +80,7 @@ class DriverKernel {
   World& world_;
   Kernel& kernel_;
   Registry& registry_;
-  std::vector<std::unique_ptr<IrqlRaiser>> raised_;  // by the driver itself
+  std::vector<std::unique_ptr<IrqlRaiser>> raised_;      // by the driver itself
   std::map<const void*, std::unique_ptr<Later>> later_;  // looked up, never walked while events are made
   std::map<const void*, Block> pool_;
   bool prints_messages_ = false;

@@ -73,8 +73,8 @@ typedef struct _NDIS_OPEN_NDK_ADAPTER_PARAMETERS {
 
 // Both at PASSIVE_LEVEL. Closing waits for every descendant to be closed and every callback to have
 // returned, so it must not be called from one.
-typedef NDIS_STATUS (*OPEN_NDK_ADAPTER_HANDLER)(NDIS_HANDLE MiniportAdapterContext,
-                                                PNDIS_OPEN_NDK_ADAPTER_PARAMETERS Parameters, NDK_ADAPTER** ppNdkAdapter);
+typedef NDIS_STATUS (*OPEN_NDK_ADAPTER_HANDLER)(NDIS_HANDLE MiniportAdapterContext, PNDIS_OPEN_NDK_ADAPTER_PARAMETERS Parameters,
+                                                NDK_ADAPTER** ppNdkAdapter);
 typedef VOID (*CLOSE_NDK_ADAPTER_HANDLER)(NDIS_HANDLE MiniportAdapterContext, NDK_ADAPTER* pNdkAdapter);
 
 typedef struct _NDIS_NDK_PROVIDER_CHARACTERISTICS {

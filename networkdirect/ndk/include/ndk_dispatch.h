@@ -287,9 +287,9 @@ NDK_TABLE_PLACE(NDK_SHARED_ENDPOINT_DISPATCH, NdkQueryExtension, 1);
 NDK_TABLE_PLACE(NDK_SHARED_ENDPOINT_DISPATCH, NdkGetLocalAddress, 2);
 NDK_TABLE_PLACES(NDK_SHARED_ENDPOINT_DISPATCH, 3);
 
-#define NDK_OBJECT_LAYOUT(object)    \
-  NDK_LAYOUT(object, Header, 0);     \
-  NDK_LAYOUT(object, Dispatch, 40);  \
+#define NDK_OBJECT_LAYOUT(object)   \
+  NDK_LAYOUT(object, Header, 0);    \
+  NDK_LAYOUT(object, Dispatch, 40); \
   NDK_LAYOUT_SIZE(object, 48)
 NDK_OBJECT_LAYOUT(NDK_ADAPTER);
 NDK_OBJECT_LAYOUT(NDK_PD);

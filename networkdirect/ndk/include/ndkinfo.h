@@ -80,8 +80,7 @@ typedef struct _NDK_ADAPTER_INFO {
 #endif
 #define NDK_LAYOUT(type, member, offset) \
   NDK_STATIC_ASSERT(sizeof(void*) != 8 || offsetof(type, member) == (offset), #type "." #member " is misplaced")
-#define NDK_LAYOUT_SIZE(type, size) \
-  NDK_STATIC_ASSERT(sizeof(void*) != 8 || sizeof(type) == (size), #type " has another size")
+#define NDK_LAYOUT_SIZE(type, size) NDK_STATIC_ASSERT(sizeof(void*) != 8 || sizeof(type) == (size), #type " has another size")
 
 NDK_LAYOUT(NDK_VERSION, Major, 0);
 NDK_LAYOUT(NDK_VERSION, Minor, 2);

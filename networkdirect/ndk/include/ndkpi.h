@@ -144,54 +144,47 @@ typedef struct _NDK_EXTENSION_INTERFACE {
 } NDK_EXTENSION_INTERFACE;
 
 typedef NTSTATUS (*NDK_FN_QUERY_EXTENSION_INTERFACE)(NDK_OBJECT_HEADER* pNdkObject, GUID* ExtensionInterfaceId,
-                                                     NDK_VERSION ExtensionInterfaceVersion,
-                                                     NDK_EXTENSION_INTERFACE* pExtensionInterface);
+                                                     NDK_VERSION ExtensionInterfaceVersion, NDK_EXTENSION_INTERFACE* pExtensionInterface);
 // Never fails: done now, or STATUS_PENDING and CloseCompletion as the last callback of the object.
-typedef NTSTATUS (*NDK_FN_CLOSE_OBJECT)(NDK_OBJECT_HEADER* pNdkObject, NDK_FN_CLOSE_COMPLETION CloseCompletion,
-                                        PVOID RequestContext);
+typedef NTSTATUS (*NDK_FN_CLOSE_OBJECT)(NDK_OBJECT_HEADER* pNdkObject, NDK_FN_CLOSE_COMPLETION CloseCompletion, PVOID RequestContext);
 
 // Adapter.
 typedef NTSTATUS (*NDK_FN_QUERY_ADAPTER_INFO)(NDK_ADAPTER* pNdkAdapter, NDK_ADAPTER_INFO* pInfo, ULONG* pBufferSize);
 typedef NTSTATUS (*NDK_FN_CREATE_CQ)(NDK_ADAPTER* pNdkAdapter, ULONG CqDepth, NDK_FN_CQ_NOTIFICATION_CALLBACK CqNotification,
-                                     PVOID CqNotificationContext, GROUP_AFFINITY* Affinity,
-                                     NDK_FN_CREATE_COMPLETION CreateCompletion, PVOID RequestContext, NDK_CQ** ppNdkCq);
-typedef NTSTATUS (*NDK_FN_CREATE_PD)(NDK_ADAPTER* pNdkAdapter, NDK_FN_CREATE_COMPLETION CreateCompletion,
-                                     PVOID RequestContext, NDK_PD** ppNdkPd);
+                                     PVOID CqNotificationContext, GROUP_AFFINITY* Affinity, NDK_FN_CREATE_COMPLETION CreateCompletion,
+                                     PVOID RequestContext, NDK_CQ** ppNdkCq);
+typedef NTSTATUS (*NDK_FN_CREATE_PD)(NDK_ADAPTER* pNdkAdapter, NDK_FN_CREATE_COMPLETION CreateCompletion, PVOID RequestContext,
+                                     NDK_PD** ppNdkPd);
 typedef NTSTATUS (*NDK_FN_CREATE_SHARED_ENDPOINT)(NDK_ADAPTER* pNdkAdapter, PSOCKADDR pAddress, ULONG AddressLength,
                                                   NDK_FN_CREATE_COMPLETION CreateCompletion, PVOID RequestContext,
                                                   NDK_SHARED_ENDPOINT** ppNdkSharedEndpoint);
-typedef NTSTATUS (*NDK_FN_CREATE_CONNECTOR)(NDK_ADAPTER* pNdkAdapter, NDK_FN_CREATE_COMPLETION CreateCompletion,
-                                            PVOID RequestContext, NDK_CONNECTOR** ppNdkConnector);
-typedef NTSTATUS (*NDK_FN_CREATE_LISTENER)(NDK_ADAPTER* pNdkAdapter, NDK_FN_CONNECT_EVENT_CALLBACK ConnectEvent,
-                                           PVOID ConnectEventContext, NDK_FN_CREATE_COMPLETION CreateCompletion,
-                                           PVOID RequestContext, NDK_LISTENER** ppNdkListener);
-typedef NTSTATUS (*NDK_FN_BUILD_LAM)(NDK_ADAPTER* pNdkAdapter, MDL* Mdl, SIZE_T Length,
-                                     NDK_FN_REQUEST_COMPLETION RequestCompletion, PVOID RequestContext,
-                                     NDK_LOGICAL_ADDRESS_MAPPING* pNdkLAM, ULONG* pLAMSize, ULONG* pFBO);
+typedef NTSTATUS (*NDK_FN_CREATE_CONNECTOR)(NDK_ADAPTER* pNdkAdapter, NDK_FN_CREATE_COMPLETION CreateCompletion, PVOID RequestContext,
+                                            NDK_CONNECTOR** ppNdkConnector);
+typedef NTSTATUS (*NDK_FN_CREATE_LISTENER)(NDK_ADAPTER* pNdkAdapter, NDK_FN_CONNECT_EVENT_CALLBACK ConnectEvent, PVOID ConnectEventContext,
+                                           NDK_FN_CREATE_COMPLETION CreateCompletion, PVOID RequestContext, NDK_LISTENER** ppNdkListener);
+typedef NTSTATUS (*NDK_FN_BUILD_LAM)(NDK_ADAPTER* pNdkAdapter, MDL* Mdl, SIZE_T Length, NDK_FN_REQUEST_COMPLETION RequestCompletion,
+                                     PVOID RequestContext, NDK_LOGICAL_ADDRESS_MAPPING* pNdkLAM, ULONG* pLAMSize, ULONG* pFBO);
 typedef VOID (*NDK_FN_RELEASE_LAM)(NDK_ADAPTER* pNdkAdapter, NDK_LOGICAL_ADDRESS_MAPPING* pNdkLAM);
 
 // Protection domain.
-typedef NTSTATUS (*NDK_FN_CREATE_MR)(NDK_PD* pNdkPd, BOOLEAN FastRegister, NDK_FN_CREATE_COMPLETION CreateCompletion,
-                                     PVOID RequestContext, NDK_MR** ppNdkMr);
-typedef NTSTATUS (*NDK_FN_CREATE_MW)(NDK_PD* pNdkPd, NDK_FN_CREATE_COMPLETION CreateCompletion, PVOID RequestContext,
-                                     NDK_MW** ppNdkMw);
+typedef NTSTATUS (*NDK_FN_CREATE_MR)(NDK_PD* pNdkPd, BOOLEAN FastRegister, NDK_FN_CREATE_COMPLETION CreateCompletion, PVOID RequestContext,
+                                     NDK_MR** ppNdkMr);
+typedef NTSTATUS (*NDK_FN_CREATE_MW)(NDK_PD* pNdkPd, NDK_FN_CREATE_COMPLETION CreateCompletion, PVOID RequestContext, NDK_MW** ppNdkMw);
 typedef NTSTATUS (*NDK_FN_CREATE_SRQ)(NDK_PD* pNdkPd, ULONG SrqDepth, ULONG MaxReceiveRequestSge, ULONG NotifyThreshold,
                                       NDK_FN_SRQ_NOTIFICATION_CALLBACK SrqNotification, PVOID SrqNotificationContext,
-                                      GROUP_AFFINITY* Affinity, NDK_FN_CREATE_COMPLETION CreateCompletion,
-                                      PVOID RequestContext, NDK_SRQ** ppNdkSrq);
-typedef NTSTATUS (*NDK_FN_CREATE_QP)(NDK_PD* pNdkPd, NDK_CQ* pReceiveCq, NDK_CQ* pInitiatorCq, PVOID QPContext,
-                                     ULONG ReceiveQueueDepth, ULONG InitiatorQueueDepth, ULONG MaxReceiveRequestSge,
-                                     ULONG MaxInitiatorRequestSge, ULONG InlineDataSize,
-                                     NDK_FN_CREATE_COMPLETION CreateCompletion, PVOID RequestContext, NDK_QP** ppNdkQp);
-typedef NTSTATUS (*NDK_FN_CREATE_QP_WITH_SRQ)(NDK_PD* pNdkPd, NDK_CQ* pReceiveCq, NDK_CQ* pInitiatorCq, NDK_SRQ* pSrq,
-                                              PVOID QPContext, ULONG InitiatorQueueDepth, ULONG MaxInitiatorRequestSge,
-                                              ULONG InlineDataSize, NDK_FN_CREATE_COMPLETION CreateCompletion,
-                                              PVOID RequestContext, NDK_QP** ppNdkQp);
+                                      GROUP_AFFINITY* Affinity, NDK_FN_CREATE_COMPLETION CreateCompletion, PVOID RequestContext,
+                                      NDK_SRQ** ppNdkSrq);
+typedef NTSTATUS (*NDK_FN_CREATE_QP)(NDK_PD* pNdkPd, NDK_CQ* pReceiveCq, NDK_CQ* pInitiatorCq, PVOID QPContext, ULONG ReceiveQueueDepth,
+                                     ULONG InitiatorQueueDepth, ULONG MaxReceiveRequestSge, ULONG MaxInitiatorRequestSge,
+                                     ULONG InlineDataSize, NDK_FN_CREATE_COMPLETION CreateCompletion, PVOID RequestContext,
+                                     NDK_QP** ppNdkQp);
+typedef NTSTATUS (*NDK_FN_CREATE_QP_WITH_SRQ)(NDK_PD* pNdkPd, NDK_CQ* pReceiveCq, NDK_CQ* pInitiatorCq, NDK_SRQ* pSrq, PVOID QPContext,
+                                              ULONG InitiatorQueueDepth, ULONG MaxInitiatorRequestSge, ULONG InlineDataSize,
+                                              NDK_FN_CREATE_COMPLETION CreateCompletion, PVOID RequestContext, NDK_QP** ppNdkQp);
 typedef VOID (*NDK_FN_GET_PRIVILEGED_MEMORY_REGION_TOKEN)(NDK_PD* pNdkPd, UINT32* pToken);
 
 // Completion queue.
-typedef NTSTATUS (*NDK_FN_RESIZE_CQ)(NDK_CQ* pNdkCq, ULONG CqDepth, NDK_FN_REQUEST_COMPLETION RequestCompletion,
-                                     PVOID RequestContext);
+typedef NTSTATUS (*NDK_FN_RESIZE_CQ)(NDK_CQ* pNdkCq, ULONG CqDepth, NDK_FN_REQUEST_COMPLETION RequestCompletion, PVOID RequestContext);
 typedef VOID (*NDK_FN_ARM_CQ)(NDK_CQ* pNdkCq, ULONG TriggerType);
 typedef ULONG (*NDK_FN_GET_CQ_RESULTS)(NDK_CQ* pNdkCq, NDK_RESULT Results[], ULONG nResults);
 // Microseconds, and entries. No moderation: 0, or a count of 1. Both unlimited is refused.
@@ -201,8 +194,8 @@ typedef ULONG (*NDK_FN_GET_CQ_RESULTS_EX)(NDK_CQ* pNdkCq, NDK_RESULT_EX Results[
 #endif
 
 // Memory regions and windows.
-typedef NTSTATUS (*NDK_FN_REGISTER_MR)(NDK_MR* pNdkMr, MDL* Mdl, SIZE_T Length, ULONG Flags,
-                                       NDK_FN_REQUEST_COMPLETION RequestCompletion, PVOID RequestContext);
+typedef NTSTATUS (*NDK_FN_REGISTER_MR)(NDK_MR* pNdkMr, MDL* Mdl, SIZE_T Length, ULONG Flags, NDK_FN_REQUEST_COMPLETION RequestCompletion,
+                                       PVOID RequestContext);
 typedef NTSTATUS (*NDK_FN_DEREGISTER_MR)(NDK_MR* pNdkMr, NDK_FN_REQUEST_COMPLETION RequestCompletion, PVOID RequestContext);
 typedef NTSTATUS (*NDK_FN_INITIALIZE_FAST_REGISTER_MR)(NDK_MR* pNdkMr, ULONG AdapterPageCount, BOOLEAN RemoteAccess,
                                                        NDK_FN_REQUEST_COMPLETION RequestCompletion, PVOID RequestContext);
@@ -211,62 +204,58 @@ typedef UINT32 (*NDK_FN_GET_LOCAL_TOKEN_FROM_MR)(NDK_MR* pNdkMr);
 typedef UINT32 (*NDK_FN_GET_REMOTE_TOKEN_FROM_MW)(NDK_MW* pNdkMw);
 
 // Shared receive queue. Of both numbers 0 leaves what is.
-typedef NTSTATUS (*NDK_FN_MODIFY_SRQ)(NDK_SRQ* pNdkSrq, ULONG SrqDepth, ULONG NotifyThreshold,
-                                      NDK_FN_REQUEST_COMPLETION RequestCompletion, PVOID RequestContext);
+typedef NTSTATUS (*NDK_FN_MODIFY_SRQ)(NDK_SRQ* pNdkSrq, ULONG SrqDepth, ULONG NotifyThreshold, NDK_FN_REQUEST_COMPLETION RequestCompletion,
+                                      PVOID RequestContext);
 typedef NTSTATUS (*NDK_FN_SRQ_RECEIVE)(NDK_SRQ* pNdkSrq, PVOID RequestContext, CONST NDK_SGE* pSgl, ULONG nSge);
 
 // Queue pair. A status other than success: nothing was done and no result follows.
 typedef VOID (*NDK_FN_FLUSH)(NDK_QP* pNdkQp);
 typedef NTSTATUS (*NDK_FN_SEND)(NDK_QP* pNdkQp, PVOID RequestContext, CONST NDK_SGE* pSgl, ULONG nSge, ULONG Flags);
 typedef NTSTATUS (*NDK_FN_RECEIVE)(NDK_QP* pNdkQp, PVOID RequestContext, CONST NDK_SGE* pSgl, ULONG nSge);
-typedef NTSTATUS (*NDK_FN_BIND)(NDK_QP* pNdkQp, PVOID RequestContext, NDK_MR* pMr, NDK_MW* pMw, PVOID VirtualAddress,
-                                SIZE_T Length, ULONG Flags);
+typedef NTSTATUS (*NDK_FN_BIND)(NDK_QP* pNdkQp, PVOID RequestContext, NDK_MR* pMr, NDK_MW* pMw, PVOID VirtualAddress, SIZE_T Length,
+                                ULONG Flags);
 typedef NTSTATUS (*NDK_FN_FAST_REGISTER)(NDK_QP* pNdkQp, PVOID RequestContext, NDK_MR* pMr, ULONG AdapterPageCount,
-                                         CONST NDK_LOGICAL_ADDRESS* AdapterPageArray, ULONG FBO, SIZE_T Length,
-                                         PVOID BaseVirtualAddress, ULONG Flags);
+                                         CONST NDK_LOGICAL_ADDRESS* AdapterPageArray, ULONG FBO, SIZE_T Length, PVOID BaseVirtualAddress,
+                                         ULONG Flags);
 typedef NTSTATUS (*NDK_FN_INVALIDATE)(NDK_QP* pNdkQp, PVOID RequestContext, NDK_OBJECT_HEADER* pNdkMrOrMw, ULONG Flags);
-typedef NTSTATUS (*NDK_FN_READ)(NDK_QP* pNdkQp, PVOID RequestContext, CONST NDK_SGE* pSgl, ULONG nSge,
-                                UINT64 RemoteAddress, UINT32 RemoteToken, ULONG Flags);
-typedef NTSTATUS (*NDK_FN_WRITE)(NDK_QP* pNdkQp, PVOID RequestContext, CONST NDK_SGE* pSgl, ULONG nSge,
-                                 UINT64 RemoteAddress, UINT32 RemoteToken, ULONG Flags);
+typedef NTSTATUS (*NDK_FN_READ)(NDK_QP* pNdkQp, PVOID RequestContext, CONST NDK_SGE* pSgl, ULONG nSge, UINT64 RemoteAddress,
+                                UINT32 RemoteToken, ULONG Flags);
+typedef NTSTATUS (*NDK_FN_WRITE)(NDK_QP* pNdkQp, PVOID RequestContext, CONST NDK_SGE* pSgl, ULONG nSge, UINT64 RemoteAddress,
+                                 UINT32 RemoteToken, ULONG Flags);
 #if NDK_HEADER_VERSION >= NDK_VERSION_1_2
-typedef NTSTATUS (*NDK_FN_SEND_AND_INVALIDATE)(NDK_QP* pNdkQp, PVOID RequestContext, CONST NDK_SGE* pSgl, ULONG nSge,
-                                               ULONG Flags, UINT32 RemoteToken);
+typedef NTSTATUS (*NDK_FN_SEND_AND_INVALIDATE)(NDK_QP* pNdkQp, PVOID RequestContext, CONST NDK_SGE* pSgl, ULONG nSge, ULONG Flags,
+                                               UINT32 RemoteToken);
 #endif
 
 // Connector.
-typedef NTSTATUS (*NDK_FN_CONNECT)(NDK_CONNECTOR* pNdkConnector, NDK_QP* pNdkQp, PSOCKADDR pSrcAddress,
-                                   ULONG SrcAddressLength, PSOCKADDR pDestAddress, ULONG DestAddressLength,
-                                   ULONG InboundReadLimit, ULONG OutboundReadLimit, PVOID pPrivateData,
-                                   ULONG PrivateDataLength, NDK_FN_REQUEST_COMPLETION RequestCompletion, PVOID RequestContext);
+typedef NTSTATUS (*NDK_FN_CONNECT)(NDK_CONNECTOR* pNdkConnector, NDK_QP* pNdkQp, PSOCKADDR pSrcAddress, ULONG SrcAddressLength,
+                                   PSOCKADDR pDestAddress, ULONG DestAddressLength, ULONG InboundReadLimit, ULONG OutboundReadLimit,
+                                   PVOID pPrivateData, ULONG PrivateDataLength, NDK_FN_REQUEST_COMPLETION RequestCompletion,
+                                   PVOID RequestContext);
 typedef NTSTATUS (*NDK_FN_CONNECT_WITH_SHARED_ENDPOINT)(NDK_CONNECTOR* pNdkConnector, NDK_QP* pNdkQp,
                                                         NDK_SHARED_ENDPOINT* pNdkSharedEndpoint, PSOCKADDR pDestAddress,
-                                                        ULONG DestAddressLength, ULONG InboundReadLimit,
-                                                        ULONG OutboundReadLimit, PVOID pPrivateData, ULONG PrivateDataLength,
+                                                        ULONG DestAddressLength, ULONG InboundReadLimit, ULONG OutboundReadLimit,
+                                                        PVOID pPrivateData, ULONG PrivateDataLength,
                                                         NDK_FN_REQUEST_COMPLETION RequestCompletion, PVOID RequestContext);
 typedef NTSTATUS (*NDK_FN_COMPLETE_CONNECT)(NDK_CONNECTOR* pNdkConnector, NDK_FN_DISCONNECT_EVENT_CALLBACK DisconnectEvent,
                                             PVOID DisconnectEventContext, NDK_FN_REQUEST_COMPLETION RequestCompletion,
                                             PVOID RequestContext);
-typedef NTSTATUS (*NDK_FN_ACCEPT)(NDK_CONNECTOR* pNdkConnector, NDK_QP* pNdkQp, ULONG InboundReadLimit,
-                                  ULONG OutboundReadLimit, PVOID pPrivateData, ULONG PrivateDataLength,
-                                  NDK_FN_DISCONNECT_EVENT_CALLBACK DisconnectEvent, PVOID DisconnectEventContext,
-                                  NDK_FN_REQUEST_COMPLETION RequestCompletion, PVOID RequestContext);
+typedef NTSTATUS (*NDK_FN_ACCEPT)(NDK_CONNECTOR* pNdkConnector, NDK_QP* pNdkQp, ULONG InboundReadLimit, ULONG OutboundReadLimit,
+                                  PVOID pPrivateData, ULONG PrivateDataLength, NDK_FN_DISCONNECT_EVENT_CALLBACK DisconnectEvent,
+                                  PVOID DisconnectEventContext, NDK_FN_REQUEST_COMPLETION RequestCompletion, PVOID RequestContext);
 typedef NTSTATUS (*NDK_FN_REJECT)(NDK_CONNECTOR* pNdkConnector, PVOID pPrivateData, ULONG PrivateDataLength);
-typedef NTSTATUS (*NDK_FN_GET_CONNECTION_DATA)(NDK_CONNECTOR* pNdkConnector, ULONG* pInboundReadLimit,
-                                               ULONG* pOutboundReadLimit, PVOID pPrivateData, ULONG* pPrivateDataLength);
+typedef NTSTATUS (*NDK_FN_GET_CONNECTION_DATA)(NDK_CONNECTOR* pNdkConnector, ULONG* pInboundReadLimit, ULONG* pOutboundReadLimit,
+                                               PVOID pPrivateData, ULONG* pPrivateDataLength);
 typedef NTSTATUS (*NDK_FN_GET_LOCAL_ADDRESS)(NDK_CONNECTOR* pNdkConnector, PSOCKADDR pAddress, ULONG* pAddressLength);
 typedef NTSTATUS (*NDK_FN_GET_PEER_ADDRESS)(NDK_CONNECTOR* pNdkConnector, PSOCKADDR pAddress, ULONG* pAddressLength);
-typedef NTSTATUS (*NDK_FN_DISCONNECT)(NDK_CONNECTOR* pNdkConnector, NDK_FN_REQUEST_COMPLETION RequestCompletion,
-                                      PVOID RequestContext);
+typedef NTSTATUS (*NDK_FN_DISCONNECT)(NDK_CONNECTOR* pNdkConnector, NDK_FN_REQUEST_COMPLETION RequestCompletion, PVOID RequestContext);
 #if NDK_HEADER_VERSION >= NDK_VERSION_2_1
-typedef NTSTATUS (*NDK_FN_COMPLETE_CONNECT_EX)(NDK_CONNECTOR* pNdkConnector,
-                                               NDK_FN_DISCONNECT_EVENT_CALLBACK_EX DisconnectEvent,
+typedef NTSTATUS (*NDK_FN_COMPLETE_CONNECT_EX)(NDK_CONNECTOR* pNdkConnector, NDK_FN_DISCONNECT_EVENT_CALLBACK_EX DisconnectEvent,
                                                PVOID DisconnectEventContext, NDK_FN_REQUEST_COMPLETION RequestCompletion,
                                                PVOID RequestContext);
-typedef NTSTATUS (*NDK_FN_ACCEPT_EX)(NDK_CONNECTOR* pNdkConnector, NDK_QP* pNdkQp, ULONG InboundReadLimit,
-                                     ULONG OutboundReadLimit, PVOID pPrivateData, ULONG PrivateDataLength,
-                                     NDK_FN_DISCONNECT_EVENT_CALLBACK_EX DisconnectEvent, PVOID DisconnectEventContext,
-                                     NDK_FN_REQUEST_COMPLETION RequestCompletion, PVOID RequestContext);
+typedef NTSTATUS (*NDK_FN_ACCEPT_EX)(NDK_CONNECTOR* pNdkConnector, NDK_QP* pNdkQp, ULONG InboundReadLimit, ULONG OutboundReadLimit,
+                                     PVOID pPrivateData, ULONG PrivateDataLength, NDK_FN_DISCONNECT_EVENT_CALLBACK_EX DisconnectEvent,
+                                     PVOID DisconnectEventContext, NDK_FN_REQUEST_COMPLETION RequestCompletion, PVOID RequestContext);
 #endif
 
 // Listener and shared endpoint. While paused a listener is as good as none.

@@ -15,9 +15,9 @@ typedef PVOID PWSK_CLIENT;
 
 #define WSKNDK_GET_WSK_PROVIDER_NDK_DISPATCH ((ULONG)0x4E444B44)  // "NDKD"
 
-typedef NTSTATUS (WINAPI* PFN_WSK_NDK_OPEN_ADAPTER)(PWSK_CLIENT Client, NDK_VERSION NdkVersion, NET_IFINDEX IfIndex,
-                                                    NDK_ADAPTER** ppNdkAdapter);
-typedef VOID (WINAPI* PFN_WSK_NDK_CLOSE_ADAPTER)(PWSK_CLIENT Client, NDK_ADAPTER* pNdkAdapter);
+typedef NTSTATUS(WINAPI* PFN_WSK_NDK_OPEN_ADAPTER)(PWSK_CLIENT Client, NDK_VERSION NdkVersion, NET_IFINDEX IfIndex,
+                                                   NDK_ADAPTER** ppNdkAdapter);
+typedef VOID(WINAPI* PFN_WSK_NDK_CLOSE_ADAPTER)(PWSK_CLIENT Client, NDK_ADAPTER* pNdkAdapter);
 
 typedef struct _WSK_PROVIDER_NDK_DISPATCH {
   PFN_WSK_NDK_OPEN_ADAPTER WskOpenNdkAdapter;

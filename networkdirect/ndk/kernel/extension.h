@@ -8,16 +8,15 @@
 namespace fb::ndk {
 
 /// {7D0A6E5B-33C1-4F0C-9B58-64A1F0C2D7E4}, version 1.0.
-inline constexpr GUID kChosenAddressExtension = {
-    0x7D0A6E5B, 0x33C1, 0x4F0C, {0x9B, 0x58, 0x64, 0xA1, 0xF0, 0xC2, 0xD7, 0xE4}};
+inline constexpr GUID kChosenAddressExtension = {0x7D0A6E5B, 0x33C1, 0x4F0C, {0x9B, 0x58, 0x64, 0xA1, 0xF0, 0xC2, 0xD7, 0xE4}};
 inline constexpr NDK_VERSION kChosenAddressVersion = {1, 0};
 
 /// What NDK_EXTENSION_INTERFACE::Dispatch points to.
 struct ChosenAddressDispatch {
   /// As NdkRegisterMr. Peers, and windows bound in the region, count from `address`; local SGEs name the memory by its
   /// virtual addresses as ever. The local and the remote token differ.
-  NTSTATUS (*RegisterMrAt)(NDK_MR* pNdkMr, MDL* Mdl, SIZE_T Length, UINT64 address, ULONG Flags,
-                           NDK_FN_REQUEST_COMPLETION RequestCompletion, PVOID RequestContext);
+  NTSTATUS(*RegisterMrAt)
+  (NDK_MR* pNdkMr, MDL* Mdl, SIZE_T Length, UINT64 address, ULONG Flags, NDK_FN_REQUEST_COMPLETION RequestCompletion, PVOID RequestContext);
 };
 
 }  // namespace fb::ndk

@@ -6,10 +6,14 @@ namespace fb::ndk {
 
 std::string name_of_irql(KIRQL irql) {
   switch (irql) {
-    case PASSIVE_LEVEL: return "PASSIVE_LEVEL";
-    case APC_LEVEL: return "APC_LEVEL";
-    case DISPATCH_LEVEL: return "DISPATCH_LEVEL";
-    default: return fmt::format("IRQL {}", unsigned{irql});
+    case PASSIVE_LEVEL:
+      return "PASSIVE_LEVEL";
+    case APC_LEVEL:
+      return "APC_LEVEL";
+    case DISPATCH_LEVEL:
+      return "DISPATCH_LEVEL";
+    default:
+      return fmt::format("IRQL {}", unsigned{irql});
   }
 }
 

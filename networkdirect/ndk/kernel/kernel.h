@@ -16,10 +16,10 @@ namespace fb::ndk {
 
 /// Somebody broke a rule of the kernel.
 struct KernelFinding {
-  std::string_view rule;      ///< one of kernel_rule
-  std::string_view function;  ///< what was called, by its name in the interface
-  KIRQL irql = PASSIVE_LEVEL; ///< the level then
-  std::string text;           ///< a sentence
+  std::string_view rule;       ///< one of kernel_rule
+  std::string_view function;   ///< what was called, by its name in the interface
+  KIRQL irql = PASSIVE_LEVEL;  ///< the level then
+  std::string text;            ///< a sentence
 };
 
 /// Names of rules in findings.
@@ -52,7 +52,8 @@ class Kernel {
   KIRQL irql() const { return irql_; }
   /// True when code at `most` or below may call what it calls; otherwise a finding against `function`.
   bool check_irql(KIRQL most, std::string_view function) {
-    if (irql_ <= most) [[likely]] return true;
+    if (irql_ <= most) [[likely]]
+      return true;
     too_high(most, function);
     return false;
   }

@@ -10,9 +10,8 @@ Registry::Registry(Kernel& kernel) : kernel_(kernel) {}
 Registry::~Registry() = default;
 
 Result<void> Registry::add(std::string_view name, NET_IFINDEX index, const NDIS_NDK_PROVIDER_CHARACTERISTICS& characteristics,
-                     const NDIS_MINIPORT_ADAPTER_NDK_ATTRIBUTES& attributes, NDIS_HANDLE context) {
-  const auto refuse = [&](std::string_view why) { return Failure{Problem{fmt::format("NDK provider '{}': {}", name, why)}};
-  };
+                           const NDIS_MINIPORT_ADAPTER_NDK_ATTRIBUTES& attributes, NDIS_HANDLE context) {
+  const auto refuse = [&](std::string_view why) { return Failure{Problem{fmt::format("NDK provider '{}': {}", name, why)}}; };
   if (name.empty()) return refuse("it has no name");
   if (find(name) != nullptr) return refuse("the name is taken");
   if (find(index) != nullptr) return refuse(fmt::format("interface index {} is taken", index));
@@ -24,8 +23,7 @@ Result<void> Registry::add(std::string_view name, NET_IFINDEX index, const NDIS_
   if (characteristics.OpenNDKAdapterHandler == nullptr || characteristics.CloseNDKAdapterHandler == nullptr) {
     return refuse("it lacks a handler");
   }
-  if (attributes.Header.Type != NDIS_OBJECT_TYPE_MINIPORT_ADAPTER_NDK_ATTRIBUTES ||
-      attributes.Header.Size < sizeof attributes) {
+  if (attributes.Header.Type != NDIS_OBJECT_TYPE_MINIPORT_ADAPTER_NDK_ATTRIBUTES || attributes.Header.Size < sizeof attributes) {
     return refuse("its attributes have another type or size");
   }
   if (attributes.NdkCapabilities == nullptr) return refuse("it tells no capabilities");

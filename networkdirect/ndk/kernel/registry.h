@@ -29,7 +29,7 @@ class Registry {
   /// can do and whether NDK is on, `context` for the handlers. Names and indices are unique. Fails with a sentence
   /// when one is taken or a structure is not what it says it is.
   Result<void> add(std::string_view name, NET_IFINDEX index, const NDIS_NDK_PROVIDER_CHARACTERISTICS& characteristics,
-             const NDIS_MINIPORT_ADAPTER_NDK_ATTRIBUTES& attributes, NDIS_HANDLE context);
+                   const NDIS_MINIPORT_ADAPTER_NDK_ATTRIBUTES& attributes, NDIS_HANDLE context);
   /// The miniport adapter goes. False, and nothing happens, while adapters of it are open.
   bool remove(std::string_view name);
 

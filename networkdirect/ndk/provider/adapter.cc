@@ -89,8 +89,8 @@ void Adapter::end_all() {
 
 NTSTATUS query_extension(NDK_OBJECT_HEADER* object, GUID* id, NDK_VERSION version, NDK_EXTENSION_INTERFACE* out) {
   static constexpr ChosenAddressDispatch kChosenAddress = {&MemoryRegion::register_at};
-  const bool has_it = object->ObjectType == NdkObjectTypeAdapter || object->ObjectType == NdkObjectTypePd ||
-                      object->ObjectType == NdkObjectTypeMr;
+  const bool has_it =
+      object->ObjectType == NdkObjectTypeAdapter || object->ObjectType == NdkObjectTypePd || object->ObjectType == NdkObjectTypeMr;
   const bool meant = id != nullptr && std::memcmp(id, &kChosenAddressExtension, sizeof *id) == 0;
   const bool known = meant && version.Major == kChosenAddressVersion.Major && version.Minor <= kChosenAddressVersion.Minor;
   const bool lies = object->ObjectType == NdkObjectTypeAdapter &&
@@ -135,8 +135,7 @@ NTSTATUS build_lam(NDK_ADAPTER* ndk, MDL* mdl, SIZE_T length, NDK_FN_REQUEST_COM
   if (describe(mdl, length, adapter.departs(departure::kLamChainUnchecked), what) != DescribedEnd::good) return STATUS_INVALID_PARAMETER;
   if (what.offset >= PAGE_SIZE) return STATUS_INVALID_PARAMETER;
   const std::size_t pages = LogicalSpace::pages_of(what);
-  const auto needed =
-      static_cast<ULONG>(offsetof(NDK_LOGICAL_ADDRESS_MAPPING, AdapterPageArray) + pages * sizeof(NDK_LOGICAL_ADDRESS));
+  const auto needed = static_cast<ULONG>(offsetof(NDK_LOGICAL_ADDRESS_MAPPING, AdapterPageArray) + pages * sizeof(NDK_LOGICAL_ADDRESS));
   const ULONG given = *size;
   if (mapping == nullptr || given < needed) {
     if (!adapter.departs(departure::kLamSizeNotTold)) *size = needed;

@@ -85,7 +85,8 @@ class Adapter final : public NDK_ADAPTER {
   void drop_copy(MemoryRegion& region) { std::erase(copies_, &region); }
   void stop_copying(MutableBytes memory);
   void bring_copies_up_to_date() {
-    if (!copies_.empty()) [[unlikely]] copy_all();
+    if (!copies_.empty()) [[unlikely]]
+      copy_all();
   }
 
   /// A domain of the device for a protection domain of ours; a departure has one for all.
@@ -110,7 +111,7 @@ class Adapter final : public NDK_ADAPTER {
   LogicalSpace logical_;
   std::list<Object*> objects_;  // in the order of their creation
   std::array<std::size_t, NdkObjectTypeMax> live_ = {};
-  std::size_t pending_ = 0;     // answers on their way
+  std::size_t pending_ = 0;  // answers on their way
   std::size_t calling_back_ = 0;
   std::vector<QueuePair*> broken_;
   std::vector<MemoryRegion*> copies_;
@@ -135,8 +136,11 @@ NTSTATUS Adapter::answer_adapter(NDK_FN_REQUEST_COMPLETION completion, PVOID con
       if (hooked() && departs(departure::kRequestCompletesInline)) tell(completion, context, status);
       return status;
     }
-    case Miniport::Way::before_return: tell(completion, context, work()); return STATUS_PENDING;
-    case Miniport::Way::later: break;
+    case Miniport::Way::before_return:
+      tell(completion, context, work());
+      return STATUS_PENDING;
+    case Miniport::Way::later:
+      break;
   }
   ++pending_;
   miniport_.later(
@@ -163,8 +167,11 @@ NTSTATUS Adapter::answer(Object& object, NDK_FN_REQUEST_COMPLETION completion, P
       object.unpin();
       return status;
     }
-    case Miniport::Way::before_return: complete_it(work()); return STATUS_PENDING;
-    case Miniport::Way::later: break;
+    case Miniport::Way::before_return:
+      complete_it(work());
+      return STATUS_PENDING;
+    case Miniport::Way::later:
+      break;
   }
   ++pending_;
   miniport_.later(

@@ -15,10 +15,8 @@ constexpr auto kSwitches = std::to_array<Switch>({
     {"read-bytes", departure::kReadBytesReported, true, "BytesTransferred of a Read is its length"},
     {"ports-shared", departure::kPortsShared, false, "several connectors connect from one local port to one remote port"},
     {"refused-spent", departure::kRefusalSpends, false, "a connector that was refused cannot connect again: STATUS_CONNECTION_ACTIVE"},
-    {"data-length-zero", departure::kDataLengthZero, false,
-     "NdkGetConnectionData with room for more than the data gives the length 0"},
-    {"local-violation-data-error", departure::kLocalViolationDataError, false,
-     "a Read or Write out of a local region ends as C000003Eh"},
+    {"data-length-zero", departure::kDataLengthZero, false, "NdkGetConnectionData with room for more than the data gives the length 0"},
+    {"local-violation-data-error", departure::kLocalViolationDataError, false, "a Read or Write out of a local region ends as C000003Eh"},
     {"dead-peer-cancelled", departure::kDeadPeerCancelled, false,
      "requests to a peer that does not answer any more end as STATUS_CANCELLED"},
     {"unreachable-patient", departure::kUnreachablePatient, true, "NdkConnect waits 99 s for an address where nobody is"},
@@ -28,8 +26,8 @@ constexpr auto kSwitches = std::to_array<Switch>({
 });
 
 constexpr std::array<std::string_view, 7> kConnectX3 = {
-    "read-bytes",  "ports-shared", "refused-spent", "data-length-zero", "local-violation-data-error", "dead-peer-cancelled",
-    "unreachable-patient"};
+    "read-bytes",          "ports-shared",       "refused-spent", "data-length-zero", "local-violation-data-error",
+    "dead-peer-cancelled", "unreachable-patient"};
 constexpr std::array<std::string_view, 4> kStrict = {"read-bytes", "no-resize", "no-moderation", "no-read-invalidate"};
 
 constexpr auto kPersonalities = std::to_array<Personality>({
@@ -45,15 +43,17 @@ struct Field {
   SIZE_T NDK_ADAPTER_INFO::*size;
 };
 
-#define FABRICBENCH_NUMBER(name) Field{#name, &NDK_ADAPTER_INFO::name, nullptr}
-#define FABRICBENCH_SIZE(name) Field{#name, nullptr, &NDK_ADAPTER_INFO::name}
-constexpr Field kFields[] = {FABRICBENCH_SIZE(MaxRegistrationSize),    FABRICBENCH_SIZE(MaxWindowSize),
-                             FABRICBENCH_NUMBER(FRMRPageCount),        FABRICBENCH_NUMBER(MaxInitiatorRequestSge),
-                             FABRICBENCH_NUMBER(MaxReceiveRequestSge), FABRICBENCH_NUMBER(MaxReadRequestSge),
-                             FABRICBENCH_NUMBER(MaxTransferLength),    FABRICBENCH_NUMBER(MaxInlineDataSize),
-                             FABRICBENCH_NUMBER(MaxInboundReadLimit),  FABRICBENCH_NUMBER(MaxOutboundReadLimit),
-                             FABRICBENCH_NUMBER(MaxReceiveQueueDepth), FABRICBENCH_NUMBER(MaxInitiatorQueueDepth),
-                             FABRICBENCH_NUMBER(MaxSrqDepth),          FABRICBENCH_NUMBER(MaxCqDepth),
+#define FABRICBENCH_NUMBER(name) \
+  Field { #name, &NDK_ADAPTER_INFO::name, nullptr }
+#define FABRICBENCH_SIZE(name) \
+  Field { #name, nullptr, &NDK_ADAPTER_INFO::name }
+constexpr Field kFields[] = {FABRICBENCH_SIZE(MaxRegistrationSize),     FABRICBENCH_SIZE(MaxWindowSize),
+                             FABRICBENCH_NUMBER(FRMRPageCount),         FABRICBENCH_NUMBER(MaxInitiatorRequestSge),
+                             FABRICBENCH_NUMBER(MaxReceiveRequestSge),  FABRICBENCH_NUMBER(MaxReadRequestSge),
+                             FABRICBENCH_NUMBER(MaxTransferLength),     FABRICBENCH_NUMBER(MaxInlineDataSize),
+                             FABRICBENCH_NUMBER(MaxInboundReadLimit),   FABRICBENCH_NUMBER(MaxOutboundReadLimit),
+                             FABRICBENCH_NUMBER(MaxReceiveQueueDepth),  FABRICBENCH_NUMBER(MaxInitiatorQueueDepth),
+                             FABRICBENCH_NUMBER(MaxSrqDepth),           FABRICBENCH_NUMBER(MaxCqDepth),
                              FABRICBENCH_NUMBER(LargeRequestThreshold), FABRICBENCH_NUMBER(MaxCallerData),
                              FABRICBENCH_NUMBER(MaxCalleeData)};
 #undef FABRICBENCH_NUMBER

@@ -28,17 +28,16 @@ CompletionQueue::CompletionQueue(Adapter& adapter, ULONG depth, NDK_FN_CQ_NOTIFI
 
 CompletionQueue::~CompletionQueue() = default;
 
-NTSTATUS CompletionQueue::create(NDK_ADAPTER* ndk, ULONG depth, NDK_FN_CQ_NOTIFICATION_CALLBACK callback,
-                                 PVOID callback_context, GROUP_AFFINITY*, NDK_FN_CREATE_COMPLETION completion, PVOID context,
-                                 NDK_CQ** place) {
+NTSTATUS CompletionQueue::create(NDK_ADAPTER* ndk, ULONG depth, NDK_FN_CQ_NOTIFICATION_CALLBACK callback, PVOID callback_context,
+                                 GROUP_AFFINITY*, NDK_FN_CREATE_COMPLETION completion, PVOID context, NDK_CQ** place) {
   auto& adapter = of<Adapter>(ndk);
   adapter.check_dispatch("NdkCreateCq");
   if (depth == 0 || depth > adapter.info().MaxCqDepth) {
     if (!adapter.departs(departure::kCqDepthUnchecked)) return STATUS_INVALID_PARAMETER;
     depth = adapter.info().MaxCqDepth;
   }
-  return adapter.answer_creation(STATUS_SUCCESS, new CompletionQueue(adapter, depth, callback, callback_context), completion,
-                                 context, place);
+  return adapter.answer_creation(STATUS_SUCCESS, new CompletionQueue(adapter, depth, callback, callback_context), completion, context,
+                                 place);
 }
 
 void CompletionQueue::begin_close() {
@@ -192,7 +191,8 @@ bool CompletionQueue::due() const {
   const std::uint64_t from = std::max(told_, taken_);
   const Adapter& a = adapter();
   switch (armed_) {
-    case NDK_CQ_NOTIFY_ANY: break;
+    case NDK_CQ_NOTIFY_ANY:
+      break;
     case NDK_CQ_NOTIFY_SOLICITED:
       if (solicited_ > from) return true;
       if (!a.hooked() || !a.departs(departure::kArmSolicitedIsAny)) return false;

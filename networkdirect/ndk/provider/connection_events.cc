@@ -106,7 +106,8 @@ void Connector::on_unreachable() {
 
 void Connector::on_disconnected() {
   switch (state_) {
-    case State::connecting: return attempt_failed(STATUS_CONNECTION_ABORTED);
+    case State::connecting:
+      return attempt_failed(STATUS_CONNECTION_ABORTED);
     case State::replied:  // the peer took its word back: CompleteConnect finds no connection
     case State::completing:
     case State::accepting:
@@ -124,7 +125,8 @@ void Connector::on_disconnected() {
       complete_pending(STATUS_SUCCESS);
       if (adapter().departs(departure::kOwnDisconnectTold)) tell_disconnect(disconnect_reason::kPeer);
       return;
-    default: return;
+    default:
+      return;
   }
 }
 
@@ -158,13 +160,16 @@ void Connector::tell_disconnect(ULONG reason) {
 /// The consumer closes the queue pair before the connector.
 void Connector::queue_pair_closes() {
   switch (state_) {
-    case State::connecting: return attempt_failed(STATUS_CANCELLED);
+    case State::connecting:
+      return attempt_failed(STATUS_CANCELLED);
     case State::replied:
       queue_pair_->device_queue_pair()->refuse(rdma::reject_reason::consumer_defined, {});
       return spent(STATUS_CANCELLED);
     case State::completing:
-    case State::accepting: return spent(STATUS_CANCELLED);
-    default: return;
+    case State::accepting:
+      return spent(STATUS_CANCELLED);
+    default:
+      return;
   }
 }
 
@@ -172,13 +177,15 @@ void Connector::begin_close() {
   request_.reset();  // rejects it
   QueuePair* const qp = queue_pair_;
   switch (state_) {
-    case State::connecting: return attempt_failed(STATUS_CANCELLED);
+    case State::connecting:
+      return attempt_failed(STATUS_CANCELLED);
     case State::replied:
       qp->device_queue_pair()->refuse(rdma::reject_reason::consumer_defined, {});
       std::exchange(queue_pair_, nullptr)->detach();
       break;
     case State::completing:
-    case State::accepting: return spent(STATUS_CANCELLED);
+    case State::accepting:
+      return spent(STATUS_CANCELLED);
     case State::connected:
       over();
       qp->device_queue_pair()->disconnect();
@@ -191,7 +198,8 @@ void Connector::begin_close() {
     case State::over:
       if (qp != nullptr) std::exchange(queue_pair_, nullptr)->release_kept();
       break;
-    default: break;
+    default:
+      break;
   }
   state_ = State::over;
 }
@@ -213,8 +221,8 @@ SharedEndpoint::SharedEndpoint(Adapter& adapter, std::uint16_t port)
   Dispatch = &adapter.tables().shared_endpoint;
 }
 
-NTSTATUS SharedEndpoint::create(NDK_ADAPTER* ndk, PSOCKADDR address, ULONG length, NDK_FN_CREATE_COMPLETION completion,
-                                PVOID context, NDK_SHARED_ENDPOINT** place) {
+NTSTATUS SharedEndpoint::create(NDK_ADAPTER* ndk, PSOCKADDR address, ULONG length, NDK_FN_CREATE_COMPLETION completion, PVOID context,
+                                NDK_SHARED_ENDPOINT** place) {
   auto& adapter = of<Adapter>(ndk);
   adapter.check_dispatch("NdkCreateSharedEndpoint");
   const auto where = endpoint_of(address, length);

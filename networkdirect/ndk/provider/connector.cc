@@ -43,9 +43,8 @@ NTSTATUS Connector::usable(const QueuePair& qp) const {
   return STATUS_CONNECTION_ACTIVE;  // a queue pair serves one connection
 }
 
-NTSTATUS Connector::connect(NDK_CONNECTOR* ndk, NDK_QP* qp, PSOCKADDR from, ULONG from_length, PSOCKADDR to, ULONG to_length,
-                            ULONG inbound, ULONG outbound, PVOID data, ULONG bytes, NDK_FN_REQUEST_COMPLETION completion,
-                            PVOID context) {
+NTSTATUS Connector::connect(NDK_CONNECTOR* ndk, NDK_QP* qp, PSOCKADDR from, ULONG from_length, PSOCKADDR to, ULONG to_length, ULONG inbound,
+                            ULONG outbound, PVOID data, ULONG bytes, NDK_FN_REQUEST_COMPLETION completion, PVOID context) {
   auto& connector = of<Connector>(ndk);
   Adapter& a = connector.adapter();
   a.check_dispatch("NdkConnect");
@@ -170,15 +169,15 @@ void Connector::take(std::unique_ptr<rdma::ConnectionRequest> request, Listener&
 NTSTATUS Connector::accept(NDK_CONNECTOR* ndk, NDK_QP* qp, ULONG inbound, ULONG outbound, PVOID data, ULONG bytes,
                            NDK_FN_DISCONNECT_EVENT_CALLBACK event, PVOID event_context, NDK_FN_REQUEST_COMPLETION completion,
                            PVOID context) {
-  return of<Connector>(ndk).begin_accept(qp, inbound, outbound, {static_cast<std::uint8_t*>(data), bytes},
-                                         {event, nullptr, event_context}, {completion, context});
+  return of<Connector>(ndk).begin_accept(qp, inbound, outbound, {static_cast<std::uint8_t*>(data), bytes}, {event, nullptr, event_context},
+                                         {completion, context});
 }
 
 NTSTATUS Connector::accept_ex(NDK_CONNECTOR* ndk, NDK_QP* qp, ULONG inbound, ULONG outbound, PVOID data, ULONG bytes,
-                              NDK_FN_DISCONNECT_EVENT_CALLBACK_EX event, PVOID event_context,
-                              NDK_FN_REQUEST_COMPLETION completion, PVOID context) {
-  return of<Connector>(ndk).begin_accept(qp, inbound, outbound, {static_cast<std::uint8_t*>(data), bytes},
-                                         {nullptr, event, event_context}, {completion, context});
+                              NDK_FN_DISCONNECT_EVENT_CALLBACK_EX event, PVOID event_context, NDK_FN_REQUEST_COMPLETION completion,
+                              PVOID context) {
+  return of<Connector>(ndk).begin_accept(qp, inbound, outbound, {static_cast<std::uint8_t*>(data), bytes}, {nullptr, event, event_context},
+                                         {completion, context});
 }
 
 NTSTATUS Connector::begin_accept(NDK_QP* ndk, ULONG inbound, ULONG outbound, ByteView data, const DisconnectEvent& event,

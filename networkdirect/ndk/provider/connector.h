@@ -40,21 +40,19 @@ class Connector final : public NDK_CONNECTOR, public Object {
 
   static NTSTATUS create(NDK_ADAPTER* adapter, NDK_FN_CREATE_COMPLETION completion, PVOID context, NDK_CONNECTOR** place);
   static NTSTATUS connect(NDK_CONNECTOR* connector, NDK_QP* qp, PSOCKADDR from, ULONG from_length, PSOCKADDR to, ULONG to_length,
-                          ULONG inbound, ULONG outbound, PVOID data, ULONG bytes, NDK_FN_REQUEST_COMPLETION completion,
-                          PVOID context);
-  static NTSTATUS connect_shared(NDK_CONNECTOR* connector, NDK_QP* qp, NDK_SHARED_ENDPOINT* endpoint, PSOCKADDR to,
-                                 ULONG to_length, ULONG inbound, ULONG outbound, PVOID data, ULONG bytes,
-                                 NDK_FN_REQUEST_COMPLETION completion, PVOID context);
+                          ULONG inbound, ULONG outbound, PVOID data, ULONG bytes, NDK_FN_REQUEST_COMPLETION completion, PVOID context);
+  static NTSTATUS connect_shared(NDK_CONNECTOR* connector, NDK_QP* qp, NDK_SHARED_ENDPOINT* endpoint, PSOCKADDR to, ULONG to_length,
+                                 ULONG inbound, ULONG outbound, PVOID data, ULONG bytes, NDK_FN_REQUEST_COMPLETION completion,
+                                 PVOID context);
   static NTSTATUS complete_connect(NDK_CONNECTOR* connector, NDK_FN_DISCONNECT_EVENT_CALLBACK event, PVOID event_context,
                                    NDK_FN_REQUEST_COMPLETION completion, PVOID context);
   static NTSTATUS complete_connect_ex(NDK_CONNECTOR* connector, NDK_FN_DISCONNECT_EVENT_CALLBACK_EX event, PVOID event_context,
                                       NDK_FN_REQUEST_COMPLETION completion, PVOID context);
   static NTSTATUS accept(NDK_CONNECTOR* connector, NDK_QP* qp, ULONG inbound, ULONG outbound, PVOID data, ULONG bytes,
-                         NDK_FN_DISCONNECT_EVENT_CALLBACK event, PVOID event_context, NDK_FN_REQUEST_COMPLETION completion,
-                         PVOID context);
+                         NDK_FN_DISCONNECT_EVENT_CALLBACK event, PVOID event_context, NDK_FN_REQUEST_COMPLETION completion, PVOID context);
   static NTSTATUS accept_ex(NDK_CONNECTOR* connector, NDK_QP* qp, ULONG inbound, ULONG outbound, PVOID data, ULONG bytes,
-                            NDK_FN_DISCONNECT_EVENT_CALLBACK_EX event, PVOID event_context,
-                            NDK_FN_REQUEST_COMPLETION completion, PVOID context);
+                            NDK_FN_DISCONNECT_EVENT_CALLBACK_EX event, PVOID event_context, NDK_FN_REQUEST_COMPLETION completion,
+                            PVOID context);
   static NTSTATUS reject(NDK_CONNECTOR* connector, PVOID data, ULONG bytes);
   static NTSTATUS connection_data(NDK_CONNECTOR* connector, ULONG* inbound, ULONG* outbound, PVOID data, ULONG* bytes);
   static NTSTATUS local_address(NDK_CONNECTOR* connector, PSOCKADDR address, ULONG* length);
@@ -64,14 +62,14 @@ class Connector final : public NDK_CONNECTOR, public Object {
  private:
   enum class State : std::uint8_t {
     idle,
-    connecting,     ///< our request is on its way
-    replied,        ///< the peer accepted: CompleteConnect or Reject
+    connecting,  ///< our request is on its way
+    replied,     ///< the peer accepted: CompleteConnect or Reject
     completing,
-    requested,      ///< holds a peer's request: Accept or Reject
+    requested,  ///< holds a peer's request: Accept or Reject
     accepting,
     connected,
     disconnecting,
-    over            ///< was connected, or never will be
+    over  ///< was connected, or never will be
   };
   /// A call that has pended: the one that a connector can have.
   struct Pending {
@@ -85,11 +83,10 @@ class Connector final : public NDK_CONNECTOR, public Object {
   };
   ~Connector() override;
 
-  NTSTATUS begin_connect(QueuePair& qp, std::optional<std::uint16_t> shared_port, const Endpoint& from, PSOCKADDR to,
-                         ULONG to_length, ULONG inbound, ULONG outbound, ByteView data, const Pending& pending);
+  NTSTATUS begin_connect(QueuePair& qp, std::optional<std::uint16_t> shared_port, const Endpoint& from, PSOCKADDR to, ULONG to_length,
+                         ULONG inbound, ULONG outbound, ByteView data, const Pending& pending);
   NTSTATUS begin_complete(const DisconnectEvent& event, const Pending& pending);
-  NTSTATUS begin_accept(NDK_QP* qp, ULONG inbound, ULONG outbound, ByteView data, const DisconnectEvent& event,
-                        const Pending& pending);
+  NTSTATUS begin_accept(NDK_QP* qp, ULONG inbound, ULONG outbound, ByteView data, const DisconnectEvent& event, const Pending& pending);
   NTSTATUS usable(const QueuePair& qp) const;
   NTSTATUS give_address(const Endpoint& endpoint, PSOCKADDR address, ULONG* length) const;
   void keep(ByteView data);
@@ -117,7 +114,7 @@ class Connector final : public NDK_CONNECTOR, public Object {
   Bytes private_data_;
   bool has_data_ = false;
   ULONG inbound_ = 0, outbound_ = 0;
-  bool broken_ = false;  ///< the connection ends by a failure of ours
+  bool broken_ = false;   ///< the connection ends by a failure of ours
   bool refused_ = false;  ///< and nothing else will come of it, where a card has it so
   Instant asked_at_;
   Timer<Connector, &Connector::give_up> giving_up_{"ndk.connect.give_up", *this};

@@ -13,8 +13,8 @@ Listener::Listener(Adapter& adapter, NDK_FN_CONNECT_EVENT_CALLBACK event, PVOID 
 
 Listener::~Listener() = default;
 
-NTSTATUS Listener::create(NDK_ADAPTER* ndk, NDK_FN_CONNECT_EVENT_CALLBACK event, PVOID event_context,
-                          NDK_FN_CREATE_COMPLETION completion, PVOID context, NDK_LISTENER** place) {
+NTSTATUS Listener::create(NDK_ADAPTER* ndk, NDK_FN_CONNECT_EVENT_CALLBACK event, PVOID event_context, NDK_FN_CREATE_COMPLETION completion,
+                          PVOID context, NDK_LISTENER** place) {
   auto& adapter = of<Adapter>(ndk);
   adapter.check_dispatch("NdkCreateListener");
   if (event == nullptr) return STATUS_INVALID_PARAMETER;

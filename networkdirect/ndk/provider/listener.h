@@ -12,8 +12,7 @@ class Listener final : public NDK_LISTENER, public Object, public rdma::ListenHa
 
   static NTSTATUS create(NDK_ADAPTER* adapter, NDK_FN_CONNECT_EVENT_CALLBACK event, PVOID event_context,
                          NDK_FN_CREATE_COMPLETION completion, PVOID context, NDK_LISTENER** place);
-  static NTSTATUS listen(NDK_LISTENER* listener, PSOCKADDR address, ULONG length, NDK_FN_REQUEST_COMPLETION completion,
-                         PVOID context);
+  static NTSTATUS listen(NDK_LISTENER* listener, PSOCKADDR address, ULONG length, NDK_FN_REQUEST_COMPLETION completion, PVOID context);
   static NTSTATUS local_address(NDK_LISTENER* listener, PSOCKADDR address, ULONG* length);
   static VOID control_connect_events(NDK_LISTENER* listener, BOOLEAN pause);
 

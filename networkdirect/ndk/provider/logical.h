@@ -39,9 +39,7 @@ class LogicalSpace {
     /// As each protection domain's device domain knows the memory, for the privileged token. Few.
     std::vector<std::pair<ProtectionDomain*, std::unique_ptr<rdma::MemoryRegion>>> regions;
   };
-  static std::size_t pages_of(const Described& what) {
-    return (what.offset + what.memory.size() + PAGE_SIZE - 1) >> PAGE_SHIFT;
-  }
+  static std::size_t pages_of(const Described& what) { return (what.offset + what.memory.size() + PAGE_SIZE - 1) >> PAGE_SHIFT; }
   Mapping& map(const Described& what);
   void unmap(Mapping& mapping);
   static std::uint64_t address_of(const Mapping& mapping, std::size_t page) {
@@ -53,8 +51,7 @@ class LogicalSpace {
   bool find(std::uint64_t logical, std::uint32_t length, ProtectionDomain& domain, rdma::Sge& out);
   /// `length` bytes, from `offset` in the first of the pages on, as pieces of memory that lie side by side as far as they
   /// do. False when a page is none of ours or the bytes go beyond what was mapped.
-  bool collect(const NDK_LOGICAL_ADDRESS* pages, ULONG count, ULONG offset, std::size_t length,
-               std::vector<MutableBytes>& pieces) const;
+  bool collect(const NDK_LOGICAL_ADDRESS* pages, ULONG count, ULONG offset, std::size_t length, std::vector<MutableBytes>& pieces) const;
   /// The domain goes: no region of its own may outlive it.
   void forget(ProtectionDomain& domain);
   std::size_t mappings() const { return live_; }

@@ -21,8 +21,7 @@ bool remote_write(ULONG flags) { return (flags & NDK_MR_FLAG_ALLOW_REMOTE_WRITE)
 
 // ---------------------------------------------------------------- protection domains
 
-ProtectionDomain::ProtectionDomain(Adapter& adapter)
-    : NDK_PD{}, Object(adapter, NdkObjectTypePd), device_(adapter.device_domain()) {
+ProtectionDomain::ProtectionDomain(Adapter& adapter) : NDK_PD{}, Object(adapter, NdkObjectTypePd), device_(adapter.device_domain()) {
   begin_header(Header, adapter, NdkObjectTypePd);
   Dispatch = &adapter.tables().pd;
 }
@@ -81,18 +80,17 @@ UINT32 MemoryRegion::remote_token() const {
   return region_ == nullptr ? 0 : region_->rkey();
 }
 
-NTSTATUS MemoryRegion::register_mr(NDK_MR* ndk, MDL* mdl, SIZE_T length, ULONG flags, NDK_FN_REQUEST_COMPLETION completion,
-                                   PVOID context) {
+NTSTATUS MemoryRegion::register_mr(NDK_MR* ndk, MDL* mdl, SIZE_T length, ULONG flags, NDK_FN_REQUEST_COMPLETION completion, PVOID context) {
   return of<MemoryRegion>(ndk).begin_register(mdl, length, nullptr, flags, completion, context);
 }
 
-NTSTATUS MemoryRegion::register_at(NDK_MR* ndk, MDL* mdl, SIZE_T length, UINT64 address, ULONG flags,
-                                   NDK_FN_REQUEST_COMPLETION completion, PVOID context) {
+NTSTATUS MemoryRegion::register_at(NDK_MR* ndk, MDL* mdl, SIZE_T length, UINT64 address, ULONG flags, NDK_FN_REQUEST_COMPLETION completion,
+                                   PVOID context) {
   return of<MemoryRegion>(ndk).begin_register(mdl, length, &address, flags, completion, context);
 }
 
-NTSTATUS MemoryRegion::begin_register(MDL* mdl, SIZE_T length, const UINT64* address, ULONG flags,
-                                      NDK_FN_REQUEST_COMPLETION completion, PVOID context) {
+NTSTATUS MemoryRegion::begin_register(MDL* mdl, SIZE_T length, const UINT64* address, ULONG flags, NDK_FN_REQUEST_COMPLETION completion,
+                                      PVOID context) {
   Adapter& a = adapter();
   a.check_dispatch("NdkRegisterMr");
   if (a.refuses()) return a.answer(*this, completion, context, [] { return STATUS_INSUFFICIENT_RESOURCES; });
@@ -122,8 +120,7 @@ NTSTATUS MemoryRegion::do_register(MutableBytes memory, std::optional<UINT64> ad
   Access local = Access::none;
   Access remote = Access::none;
   if (a.departs(departure::kReadSinkIgnored)) flags &= ~ULONG{NDK_MR_FLAG_RDMA_READ_SINK};
-  if ((flags & (NDK_MR_FLAG_ALLOW_LOCAL_WRITE | NDK_MR_FLAG_RDMA_READ_SINK)) != 0 ||
-      a.departs(departure::kRegisterGrantsLocalWrite)) {
+  if ((flags & (NDK_MR_FLAG_ALLOW_LOCAL_WRITE | NDK_MR_FLAG_RDMA_READ_SINK)) != 0 || a.departs(departure::kRegisterGrantsLocalWrite)) {
     local = Access::local_write;
   }
   if ((flags & NDK_MR_FLAG_ALLOW_REMOTE_READ) != 0) remote = remote | Access::remote_read;
@@ -166,8 +163,7 @@ NTSTATUS MemoryRegion::deregister(NDK_MR* ndk, NDK_FN_REQUEST_COMPLETION complet
   });
 }
 
-NTSTATUS MemoryRegion::initialize_fast(NDK_MR* ndk, ULONG pages, BOOLEAN remote, NDK_FN_REQUEST_COMPLETION completion,
-                                       PVOID context) {
+NTSTATUS MemoryRegion::initialize_fast(NDK_MR* ndk, ULONG pages, BOOLEAN remote, NDK_FN_REQUEST_COMPLETION completion, PVOID context) {
   auto& region = of<MemoryRegion>(ndk);
   Adapter& a = region.adapter();
   a.check_dispatch("NdkInitializeFastRegisterMr");
@@ -245,9 +241,8 @@ void MemoryRegion::bring_up_to_date(Copy& what) {
 
 void MemoryRegion::stop_copying(MutableBytes memory) {
   for (Copy& copy : copies_) {
-    const bool touched = std::ranges::any_of(copy.pieces, [&](MutableBytes piece) {
-      return piece.data() >= memory.data() && piece.data() < memory.data() + memory.size();
-    });
+    const bool touched = std::ranges::any_of(
+        copy.pieces, [&](MutableBytes piece) { return piece.data() >= memory.data() && piece.data() < memory.data() + memory.size(); });
     if (!touched) continue;
     bring_up_to_date(copy);
     copy.pieces.clear();
@@ -256,8 +251,7 @@ void MemoryRegion::stop_copying(MutableBytes memory) {
 
 // ---------------------------------------------------------------- windows
 
-MemoryWindow::MemoryWindow(ProtectionDomain& domain)
-    : NDK_MW{}, Object(domain.adapter(), NdkObjectTypeMw), domain_(domain) {
+MemoryWindow::MemoryWindow(ProtectionDomain& domain) : NDK_MW{}, Object(domain.adapter(), NdkObjectTypeMw), domain_(domain) {
   begin_header(Header, adapter(), NdkObjectTypeMw);
   Dispatch = &adapter().tables().mw;
   stand_on(domain);

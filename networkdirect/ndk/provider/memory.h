@@ -58,19 +58,16 @@ class MemoryRegion final : public NDK_MR, public Object {
   void stop_copying(MutableBytes memory);
 
   static NTSTATUS create(NDK_PD* domain, BOOLEAN fast, NDK_FN_CREATE_COMPLETION completion, PVOID context, NDK_MR** place);
-  static NTSTATUS register_mr(NDK_MR* region, MDL* mdl, SIZE_T length, ULONG flags, NDK_FN_REQUEST_COMPLETION completion,
+  static NTSTATUS register_mr(NDK_MR* region, MDL* mdl, SIZE_T length, ULONG flags, NDK_FN_REQUEST_COMPLETION completion, PVOID context);
+  static NTSTATUS register_at(NDK_MR* region, MDL* mdl, SIZE_T length, UINT64 address, ULONG flags, NDK_FN_REQUEST_COMPLETION completion,
                               PVOID context);
-  static NTSTATUS register_at(NDK_MR* region, MDL* mdl, SIZE_T length, UINT64 address, ULONG flags,
-                              NDK_FN_REQUEST_COMPLETION completion, PVOID context);
   static NTSTATUS deregister(NDK_MR* region, NDK_FN_REQUEST_COMPLETION completion, PVOID context);
-  static NTSTATUS initialize_fast(NDK_MR* region, ULONG pages, BOOLEAN remote, NDK_FN_REQUEST_COMPLETION completion,
-                                  PVOID context);
+  static NTSTATUS initialize_fast(NDK_MR* region, ULONG pages, BOOLEAN remote, NDK_FN_REQUEST_COMPLETION completion, PVOID context);
   static UINT32 get_remote_token(NDK_MR* region);
   static UINT32 get_local_token(NDK_MR* region);
 
  private:
-  NTSTATUS begin_register(MDL* mdl, SIZE_T length, const UINT64* address, ULONG flags, NDK_FN_REQUEST_COMPLETION completion,
-                          PVOID context);
+  NTSTATUS begin_register(MDL* mdl, SIZE_T length, const UINT64* address, ULONG flags, NDK_FN_REQUEST_COMPLETION completion, PVOID context);
   NTSTATUS do_register(MutableBytes memory, std::optional<UINT64> address, ULONG flags);
   void take_down() override;
 

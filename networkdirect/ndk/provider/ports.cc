@@ -23,9 +23,7 @@ std::optional<std::uint16_t> Ports::take(Taken& among, std::uint16_t port, std::
   return std::nullopt;
 }
 
-std::optional<std::uint16_t> Ports::take_for_listener(std::uint16_t port) {
-  return take(listeners_, port, departure::kListenPortShared);
-}
+std::optional<std::uint16_t> Ports::take_for_listener(std::uint16_t port) { return take(listeners_, port, departure::kListenPortShared); }
 
 std::optional<std::uint16_t> Ports::take_for_end(std::uint16_t port) { return take(ends_, port, departure::kSourcePortShared); }
 

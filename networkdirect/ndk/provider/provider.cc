@@ -97,11 +97,16 @@ Miniport::~Miniport() {
 
 Miniport::Way Miniport::next_way(bool by_card) {
   switch (options.answers) {
-    case Answers::natural: return by_card ? Way::later : Way::at_once;
-    case Answers::at_once: return Way::at_once;
-    case Answers::later: return Way::later;
-    case Answers::before_return: return Way::before_return;
-    case Answers::random: break;
+    case Answers::natural:
+      return by_card ? Way::later : Way::at_once;
+    case Answers::at_once:
+      return Way::at_once;
+    case Answers::later:
+      return Way::later;
+    case Answers::before_return:
+      return Way::before_return;
+    case Answers::random:
+      break;
   }
   constexpr std::array<Way, 3> kWays = {Way::at_once, Way::before_return, Way::later};
   return kWays[random_.below(kWays.size())];

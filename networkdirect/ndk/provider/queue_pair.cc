@@ -21,22 +21,29 @@ NTSTATUS status_of(rdma::CompletionStatus status, NDK_OPERATION_TYPE type) {
   if (local) return STATUS_INVALID_DEVICE_REQUEST;
   const bool receive = type == NdkOperationTypeReceive;
   switch (status) {
-    case local_length_error: return receive ? STATUS_BUFFER_OVERFLOW : STATUS_DATA_OVERRUN;
+    case local_length_error:
+      return receive ? STATUS_BUFFER_OVERFLOW : STATUS_DATA_OVERRUN;
     case local_protection_error:
     case local_access_error:
-    case remote_access_error: return STATUS_ACCESS_VIOLATION;
-    case remote_invalid_request: return receive ? STATUS_INVALID_DEVICE_REQUEST : STATUS_DATA_OVERRUN;
-    case remote_operation_error: return STATUS_REMOTE_RESOURCES;
+    case remote_access_error:
+      return STATUS_ACCESS_VIOLATION;
+    case remote_invalid_request:
+      return receive ? STATUS_INVALID_DEVICE_REQUEST : STATUS_DATA_OVERRUN;
+    case remote_operation_error:
+      return STATUS_REMOTE_RESOURCES;
     case retry_exceeded:
-    case rnr_retry_exceeded: return STATUS_IO_TIMEOUT;
+    case rnr_retry_exceeded:
+      return STATUS_IO_TIMEOUT;
     case local_qp_operation_error:
-    case memory_window_bind_error: return STATUS_INVALID_DEVICE_REQUEST;
-    default: return STATUS_INTERNAL_ERROR;
+    case memory_window_bind_error:
+      return STATUS_INVALID_DEVICE_REQUEST;
+    default:
+      return STATUS_INTERNAL_ERROR;
   }
 }
 
-QueuePair::QueuePair(ProtectionDomain& domain, CompletionQueue& receive_queue, CompletionQueue& initiator_queue,
-                     SharedReceiveQueue* shared, const QueuePairTerms& terms)
+QueuePair::QueuePair(ProtectionDomain& domain, CompletionQueue& receive_queue, CompletionQueue& initiator_queue, SharedReceiveQueue* shared,
+                     const QueuePairTerms& terms)
     : NDK_QP{},
       Object(domain.adapter(), NdkObjectTypeQp),
       domain_(domain),
@@ -75,18 +82,20 @@ NTSTATUS QueuePair::create(NDK_PD* ndk, NDK_CQ* receive_queue, NDK_CQ* initiator
                     inline_bytes <= info.MaxInlineDataSize;
   if (!good) {
     if (!a.departs(departure::kQpLimitsUnchecked)) return STATUS_INVALID_PARAMETER;
-    terms = {qp_context, std::min(receive_depth, info.MaxReceiveQueueDepth), std::min(initiator_depth, info.MaxInitiatorQueueDepth),
-             std::min(max_receive_sges, info.MaxReceiveRequestSge), std::min(max_initiator_sges, info.MaxInitiatorRequestSge),
+    terms = {qp_context,
+             std::min(receive_depth, info.MaxReceiveQueueDepth),
+             std::min(initiator_depth, info.MaxInitiatorQueueDepth),
+             std::min(max_receive_sges, info.MaxReceiveRequestSge),
+             std::min(max_initiator_sges, info.MaxInitiatorRequestSge),
              std::min(inline_bytes, info.MaxInlineDataSize)};
   }
   if (receive_queue == nullptr || initiator_queue == nullptr) return STATUS_INVALID_PARAMETER;
-  auto* const made =
-      new QueuePair(domain, of<CompletionQueue>(receive_queue), of<CompletionQueue>(initiator_queue), nullptr, terms);
+  auto* const made = new QueuePair(domain, of<CompletionQueue>(receive_queue), of<CompletionQueue>(initiator_queue), nullptr, terms);
   return a.answer_creation(STATUS_SUCCESS, made, completion, context, place);
 }
 
-NTSTATUS QueuePair::create_with_srq(NDK_PD* ndk, NDK_CQ* receive_queue, NDK_CQ* initiator_queue, NDK_SRQ* shared,
-                                    PVOID qp_context, ULONG initiator_depth, ULONG max_initiator_sges, ULONG inline_bytes,
+NTSTATUS QueuePair::create_with_srq(NDK_PD* ndk, NDK_CQ* receive_queue, NDK_CQ* initiator_queue, NDK_SRQ* shared, PVOID qp_context,
+                                    ULONG initiator_depth, ULONG max_initiator_sges, ULONG inline_bytes,
                                     NDK_FN_CREATE_COMPLETION completion, PVOID context, NDK_QP** place) {
   auto& domain = of<ProtectionDomain>(ndk);
   Adapter& a = domain.adapter();
@@ -97,8 +106,12 @@ NTSTATUS QueuePair::create_with_srq(NDK_PD* ndk, NDK_CQ* receive_queue, NDK_CQ* 
                     inline_bytes <= info.MaxInlineDataSize;
   if (!good) {
     if (!a.departs(departure::kQpLimitsUnchecked)) return STATUS_INVALID_PARAMETER;
-    terms = {qp_context, 0, std::min(initiator_depth, info.MaxInitiatorQueueDepth), 0,
-             std::min(max_initiator_sges, info.MaxInitiatorRequestSge), std::min(inline_bytes, info.MaxInlineDataSize)};
+    terms = {qp_context,
+             0,
+             std::min(initiator_depth, info.MaxInitiatorQueueDepth),
+             0,
+             std::min(max_initiator_sges, info.MaxInitiatorRequestSge),
+             std::min(inline_bytes, info.MaxInlineDataSize)};
   }
   if (receive_queue == nullptr || initiator_queue == nullptr || shared == nullptr) return STATUS_INVALID_PARAMETER;
   if (&of<SharedReceiveQueue>(shared).domain() != &domain && !a.departs(departure::kDomainsMixed)) return STATUS_INVALID_PARAMETER;
@@ -294,8 +307,7 @@ NDK_RESULT_EX QueuePair::result(NTSTATUS status, PVOID context, NDK_OPERATION_TY
 bool QueuePair::convert(const rdma::Completion& completion, NDK_RESULT_EX& made) {
   using rdma::CompletionOpcode;
   const bool good = completion.status == rdma::CompletionStatus::success;
-  const bool receive = completion.opcode == CompletionOpcode::receive ||
-                       completion.opcode == CompletionOpcode::receive_rdma_with_immediate;
+  const bool receive = completion.opcode == CompletionOpcode::receive || completion.opcode == CompletionOpcode::receive_rdma_with_immediate;
   if (receive) {
     PVOID context = nullptr;
     if (shared_ != nullptr) {

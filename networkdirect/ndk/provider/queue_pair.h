@@ -25,8 +25,8 @@ struct QueuePairTerms {
 
 class QueuePair final : public NDK_QP, public Object, public rdma::ConnectionHandler {
  public:
-  QueuePair(ProtectionDomain& domain, CompletionQueue& receive_queue, CompletionQueue& initiator_queue,
-            SharedReceiveQueue* shared, const QueuePairTerms& terms);
+  QueuePair(ProtectionDomain& domain, CompletionQueue& receive_queue, CompletionQueue& initiator_queue, SharedReceiveQueue* shared,
+            const QueuePairTerms& terms);
 
   bool shares_receives() const { return shared_ != nullptr; }
   ProtectionDomain& domain() const { return domain_; }
@@ -58,16 +58,16 @@ class QueuePair final : public NDK_QP, public Object, public rdma::ConnectionHan
   static NTSTATUS create(NDK_PD* domain, NDK_CQ* receive_queue, NDK_CQ* initiator_queue, PVOID qp_context, ULONG receive_depth,
                          ULONG initiator_depth, ULONG max_receive_sges, ULONG max_initiator_sges, ULONG inline_bytes,
                          NDK_FN_CREATE_COMPLETION completion, PVOID context, NDK_QP** place);
-  static NTSTATUS create_with_srq(NDK_PD* domain, NDK_CQ* receive_queue, NDK_CQ* initiator_queue, NDK_SRQ* shared,
-                                  PVOID qp_context, ULONG initiator_depth, ULONG max_initiator_sges, ULONG inline_bytes,
-                                  NDK_FN_CREATE_COMPLETION completion, PVOID context, NDK_QP** place);
+  static NTSTATUS create_with_srq(NDK_PD* domain, NDK_CQ* receive_queue, NDK_CQ* initiator_queue, NDK_SRQ* shared, PVOID qp_context,
+                                  ULONG initiator_depth, ULONG max_initiator_sges, ULONG inline_bytes, NDK_FN_CREATE_COMPLETION completion,
+                                  PVOID context, NDK_QP** place);
   static VOID flush(NDK_QP* qp);
   static NTSTATUS send(NDK_QP* qp, PVOID context, const NDK_SGE* sges, ULONG count, ULONG flags);
   static NTSTATUS send_and_invalidate(NDK_QP* qp, PVOID context, const NDK_SGE* sges, ULONG count, ULONG flags, UINT32 token);
   static NTSTATUS receive(NDK_QP* qp, PVOID context, const NDK_SGE* sges, ULONG count);
   static NTSTATUS bind(NDK_QP* qp, PVOID context, NDK_MR* region, NDK_MW* window, PVOID address, SIZE_T length, ULONG flags);
-  static NTSTATUS fast_register(NDK_QP* qp, PVOID context, NDK_MR* region, ULONG count, const NDK_LOGICAL_ADDRESS* pages,
-                                ULONG offset, SIZE_T length, PVOID base, ULONG flags);
+  static NTSTATUS fast_register(NDK_QP* qp, PVOID context, NDK_MR* region, ULONG count, const NDK_LOGICAL_ADDRESS* pages, ULONG offset,
+                                SIZE_T length, PVOID base, ULONG flags);
   static NTSTATUS invalidate(NDK_QP* qp, PVOID context, NDK_OBJECT_HEADER* region_or_window, ULONG flags);
   static NTSTATUS read(NDK_QP* qp, PVOID context, const NDK_SGE* sges, ULONG count, UINT64 address, UINT32 token, ULONG flags);
   static NTSTATUS write(NDK_QP* qp, PVOID context, const NDK_SGE* sges, ULONG count, UINT64 address, UINT32 token, ULONG flags);
@@ -107,8 +107,8 @@ class QueuePair final : public NDK_QP, public Object, public rdma::ConnectionHan
   void give(rdma::SendRequest& request, UINT32 invalidate);
   void kick();
   NTSTATUS do_receive(PVOID context, const NDK_SGE* sges, ULONG count);
-  NTSTATUS bind_window(const Posting& posting, PVOID context, MemoryRegion& region, MemoryWindow& window, PVOID address,
-                       SIZE_T length, ULONG flags);
+  NTSTATUS bind_window(const Posting& posting, PVOID context, MemoryRegion& region, MemoryWindow& window, PVOID address, SIZE_T length,
+                       ULONG flags);
   void do_flush();
   void cancel_all();
   void cancel_receives();
@@ -139,7 +139,7 @@ class QueuePair final : public NDK_QP, public Object, public rdma::ConnectionHan
   bool receiving_ = false;  // the device has our receives
 
   Ring sends_, receives_;
-  std::vector<Request> requests_;   // by number; a power of two
+  std::vector<Request> requests_;  // by number; a power of two
   std::vector<Receive> posted_;
   std::vector<rdma::Sge> waiting_;  // of receives that the device has not got yet
   std::vector<rdma::Sge> scratch_;

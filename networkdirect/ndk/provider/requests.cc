@@ -55,8 +55,7 @@ void translate(ProtectionDomain& domain, const NDK_SGE* sges, ULONG count, rdma:
 
 // ---------------------------------------------------------------- the initiator queue
 
-NTSTATUS QueuePair::post(const Posting& posting, rdma::SendRequest& request, PVOID context, const NDK_SGE* sges, ULONG count,
-                         ULONG flags) {
+NTSTATUS QueuePair::post(const Posting& posting, rdma::SendRequest& request, PVOID context, const NDK_SGE* sges, ULONG count, ULONG flags) {
   Adapter& a = adapter();
   a.check_dispatch(posting.function);
   a.bring_copies_up_to_date();
@@ -216,8 +215,7 @@ NTSTATUS QueuePair::send(NDK_QP* ndk, PVOID context, const NDK_SGE* sges, ULONG 
   return of<QueuePair>(ndk).post(kPosting, request, context, sges, count, flags);
 }
 
-NTSTATUS QueuePair::send_and_invalidate(NDK_QP* ndk, PVOID context, const NDK_SGE* sges, ULONG count, ULONG flags,
-                                        UINT32 token) {
+NTSTATUS QueuePair::send_and_invalidate(NDK_QP* ndk, PVOID context, const NDK_SGE* sges, ULONG count, ULONG flags, UINT32 token) {
   static constexpr Posting kPosting{"NdkSendAndInvalidate", NdkOperationTypeSend, kSendFlags};
   auto& qp = of<QueuePair>(ndk);
   if (!qp.adapter().limits().remote_invalidation) return qp.refuse(kPosting, context, STATUS_NOT_SUPPORTED);

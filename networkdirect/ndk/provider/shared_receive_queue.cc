@@ -28,9 +28,9 @@ SharedReceiveQueue::SharedReceiveQueue(ProtectionDomain& domain, const Terms& te
 
 SharedReceiveQueue::~SharedReceiveQueue() = default;
 
-NTSTATUS SharedReceiveQueue::create(NDK_PD* ndk, ULONG depth, ULONG max_sges, ULONG threshold,
-                                    NDK_FN_SRQ_NOTIFICATION_CALLBACK callback, PVOID callback_context, GROUP_AFFINITY*,
-                                    NDK_FN_CREATE_COMPLETION completion, PVOID context, NDK_SRQ** place) {
+NTSTATUS SharedReceiveQueue::create(NDK_PD* ndk, ULONG depth, ULONG max_sges, ULONG threshold, NDK_FN_SRQ_NOTIFICATION_CALLBACK callback,
+                                    PVOID callback_context, GROUP_AFFINITY*, NDK_FN_CREATE_COMPLETION completion, PVOID context,
+                                    NDK_SRQ** place) {
   auto& domain = of<ProtectionDomain>(ndk);
   Adapter& a = domain.adapter();
   a.check_dispatch("NdkCreateSrq");
@@ -114,8 +114,7 @@ void SharedReceiveQueue::notify() {
   if (a.departs(departure::kSrqNotifiesTwice)) a.call_back([&] { terms_.callback(terms_.context, STATUS_SUCCESS); });
 }
 
-NTSTATUS SharedReceiveQueue::modify(NDK_SRQ* ndk, ULONG depth, ULONG threshold, NDK_FN_REQUEST_COMPLETION completion,
-                                    PVOID context) {
+NTSTATUS SharedReceiveQueue::modify(NDK_SRQ* ndk, ULONG depth, ULONG threshold, NDK_FN_REQUEST_COMPLETION completion, PVOID context) {
   auto& queue = of<SharedReceiveQueue>(ndk);
   Adapter& a = queue.adapter();
   a.check_dispatch("NdkModifySrq");

@@ -49,11 +49,11 @@ class SharedReceiveQueue final : public NDK_SRQ, public Object, public rdma::Sha
     ULONG sges = 0;
   };
   std::vector<Slot> slots_;
-  std::vector<rdma::Sge> sges_;           // max_sges for each slot
+  std::vector<rdma::Sge> sges_;  // max_sges for each slot
   std::vector<std::uint32_t> free_;
-  std::deque<std::uint32_t> line_;        // posted, and not yet the device's
+  std::deque<std::uint32_t> line_;  // posted, and not yet the device's
   ULONG outstanding_ = 0;
-  bool threshold_armed_ = false;          // and the device not: there have never been so many receives
+  bool threshold_armed_ = false;  // and the device not: there have never been so many receives
   Timer<SharedReceiveQueue, &SharedReceiveQueue::notify> notify_event_{"ndk.srq.notify", *this};
 };
 

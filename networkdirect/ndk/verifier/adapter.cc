@@ -48,8 +48,8 @@ NTSTATUS Adapter::create_pd(NDK_ADAPTER* ndk, NDK_FN_CREATE_COMPLETION completio
   });
 }
 
-NTSTATUS Adapter::create_endpoint(NDK_ADAPTER* ndk, PSOCKADDR address, ULONG length, NDK_FN_CREATE_COMPLETION completion,
-                                  PVOID context, NDK_SHARED_ENDPOINT** place) {
+NTSTATUS Adapter::create_endpoint(NDK_ADAPTER* ndk, PSOCKADDR address, ULONG length, NDK_FN_CREATE_COMPLETION completion, PVOID context,
+                                  NDK_SHARED_ENDPOINT** place) {
   auto& adapter = of<Adapter>(ndk);
   Call call(adapter, "NdkCreateSharedEndpoint");
   if (!call.alive()) return STATUS_INVALID_HANDLE;

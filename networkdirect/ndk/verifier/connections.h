@@ -32,11 +32,10 @@ class Connector final
   Phase phase = Phase::fresh;
 
   static NTSTATUS connect(NDK_CONNECTOR* connector, NDK_QP* qp, PSOCKADDR from, ULONG from_length, PSOCKADDR to, ULONG to_length,
-                          ULONG inbound, ULONG outbound, PVOID data, ULONG bytes, NDK_FN_REQUEST_COMPLETION completion,
-                          PVOID context);
-  static NTSTATUS connect_shared(NDK_CONNECTOR* connector, NDK_QP* qp, NDK_SHARED_ENDPOINT* endpoint, PSOCKADDR to,
-                                 ULONG to_length, ULONG inbound, ULONG outbound, PVOID data, ULONG bytes,
-                                 NDK_FN_REQUEST_COMPLETION completion, PVOID context);
+                          ULONG inbound, ULONG outbound, PVOID data, ULONG bytes, NDK_FN_REQUEST_COMPLETION completion, PVOID context);
+  static NTSTATUS connect_shared(NDK_CONNECTOR* connector, NDK_QP* qp, NDK_SHARED_ENDPOINT* endpoint, PSOCKADDR to, ULONG to_length,
+                                 ULONG inbound, ULONG outbound, PVOID data, ULONG bytes, NDK_FN_REQUEST_COMPLETION completion,
+                                 PVOID context);
   static NTSTATUS complete(NDK_CONNECTOR* connector, NDK_FN_DISCONNECT_EVENT_CALLBACK event, PVOID event_context,
                            NDK_FN_REQUEST_COMPLETION completion, PVOID context);
   static NTSTATUS complete_ex(NDK_CONNECTOR* connector, NDK_FN_DISCONNECT_EVENT_CALLBACK_EX event, PVOID event_context,
@@ -44,14 +43,13 @@ class Connector final
   static NTSTATUS complete_ex_too_early(NDK_CONNECTOR* connector, NDK_FN_DISCONNECT_EVENT_CALLBACK_EX event, PVOID event_context,
                                         NDK_FN_REQUEST_COMPLETION completion, PVOID context);
   static NTSTATUS accept(NDK_CONNECTOR* connector, NDK_QP* qp, ULONG inbound, ULONG outbound, PVOID data, ULONG bytes,
-                         NDK_FN_DISCONNECT_EVENT_CALLBACK event, PVOID event_context, NDK_FN_REQUEST_COMPLETION completion,
-                         PVOID context);
+                         NDK_FN_DISCONNECT_EVENT_CALLBACK event, PVOID event_context, NDK_FN_REQUEST_COMPLETION completion, PVOID context);
   static NTSTATUS accept_ex(NDK_CONNECTOR* connector, NDK_QP* qp, ULONG inbound, ULONG outbound, PVOID data, ULONG bytes,
-                            NDK_FN_DISCONNECT_EVENT_CALLBACK_EX event, PVOID event_context,
-                            NDK_FN_REQUEST_COMPLETION completion, PVOID context);
+                            NDK_FN_DISCONNECT_EVENT_CALLBACK_EX event, PVOID event_context, NDK_FN_REQUEST_COMPLETION completion,
+                            PVOID context);
   static NTSTATUS accept_ex_too_early(NDK_CONNECTOR* connector, NDK_QP* qp, ULONG inbound, ULONG outbound, PVOID data, ULONG bytes,
-                                      NDK_FN_DISCONNECT_EVENT_CALLBACK_EX event, PVOID event_context,
-                                      NDK_FN_REQUEST_COMPLETION completion, PVOID context);
+                                      NDK_FN_DISCONNECT_EVENT_CALLBACK_EX event, PVOID event_context, NDK_FN_REQUEST_COMPLETION completion,
+                                      PVOID context);
   static NTSTATUS reject(NDK_CONNECTOR* connector, PVOID data, ULONG bytes);
   static NTSTATUS connection_data(NDK_CONNECTOR* connector, ULONG* inbound, ULONG* outbound, PVOID data, ULONG* bytes);
   static NTSTATUS local_address(NDK_CONNECTOR* connector, PSOCKADDR address, ULONG* length);
@@ -90,8 +88,7 @@ class Connector final
   DisconnectEvent event_;
 };
 
-class Listener final
-    : public Shell<NDK_LISTENER, NdkObjectTypeListener, &Tables::listener, &NDK_LISTENER_DISPATCH::NdkCloseListener> {
+class Listener final : public Shell<NDK_LISTENER, NdkObjectTypeListener, &Tables::listener, &NDK_LISTENER_DISPATCH::NdkCloseListener> {
  public:
   Listener(Session& session, Adapter& adapter, NDK_FN_CONNECT_EVENT_CALLBACK event, PVOID context)
       : Shell(session, adapter), event_(event), context_(context) {}

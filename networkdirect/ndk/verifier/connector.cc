@@ -43,8 +43,8 @@ bool Connector::judge_connect(Call& call, const QueuePair& qp, PVOID data, ULONG
 }
 
 template <class Work>
-NTSTATUS Connector::begin_connect(Call& call, QueuePair& qp, ULONG outbound, PVOID data, ULONG bytes,
-                                  NDK_FN_REQUEST_COMPLETION completion, PVOID context, Work&& work) {
+NTSTATUS Connector::begin_connect(Call& call, QueuePair& qp, ULONG outbound, PVOID data, ULONG bytes, NDK_FN_REQUEST_COMPLETION completion,
+                                  PVOID context, Work&& work) {
   if (!judge_connect(call, qp, data, bytes)) return STATUS_INVALID_PARAMETER;
   const bool mine = phase == Phase::fresh;
   const bool takes = mine && qp.link == QueuePair::Link::fresh;
@@ -78,8 +78,7 @@ void Connector::judge_port(Call& call, PSOCKADDR from, PSOCKADDR to) {
 }
 
 NTSTATUS Connector::connect(NDK_CONNECTOR* ndk, NDK_QP* ndk_qp, PSOCKADDR from, ULONG from_length, PSOCKADDR to, ULONG to_length,
-                            ULONG inbound, ULONG outbound, PVOID data, ULONG bytes, NDK_FN_REQUEST_COMPLETION completion,
-                            PVOID context) {
+                            ULONG inbound, ULONG outbound, PVOID data, ULONG bytes, NDK_FN_REQUEST_COMPLETION completion, PVOID context) {
   auto& connector = of<Connector>(ndk);
   Call call(connector, "NdkConnect");
   if (!call.alive()) return STATUS_INVALID_HANDLE;
@@ -93,9 +92,9 @@ NTSTATUS Connector::connect(NDK_CONNECTOR* ndk, NDK_QP* ndk_qp, PSOCKADDR from, 
   });
 }
 
-NTSTATUS Connector::connect_shared(NDK_CONNECTOR* ndk, NDK_QP* ndk_qp, NDK_SHARED_ENDPOINT* ndk_endpoint, PSOCKADDR to,
-                                   ULONG to_length, ULONG inbound, ULONG outbound, PVOID data, ULONG bytes,
-                                   NDK_FN_REQUEST_COMPLETION completion, PVOID context) {
+NTSTATUS Connector::connect_shared(NDK_CONNECTOR* ndk, NDK_QP* ndk_qp, NDK_SHARED_ENDPOINT* ndk_endpoint, PSOCKADDR to, ULONG to_length,
+                                   ULONG inbound, ULONG outbound, PVOID data, ULONG bytes, NDK_FN_REQUEST_COMPLETION completion,
+                                   PVOID context) {
   auto& connector = of<Connector>(ndk);
   Call call(connector, "NdkConnectWithSharedEndpoint");
   if (!call.alive()) return STATUS_INVALID_HANDLE;
@@ -205,12 +204,11 @@ NTSTATUS Connector::accept(NDK_CONNECTOR* ndk, NDK_QP* ndk_qp, ULONG inbound, UL
   auto& connector = of<Connector>(ndk);
   Call call(connector, "NdkAccept");
   const auto ours_event = event == nullptr ? nullptr : &Connector::on_disconnect;
-  return connector.begin_accept(
-      call, ndk_qp, outbound, data, bytes, {event, nullptr, event_context}, completion, context,
-      [&](QueuePair& qp, auto done, PVOID ours) {
-        return connector.inner().Dispatch->NdkAccept(&connector.inner(), &qp.inner(), inbound, outbound, data, bytes, ours_event,
-                                                     &connector, done, ours);
-      });
+  return connector.begin_accept(call, ndk_qp, outbound, data, bytes, {event, nullptr, event_context}, completion, context,
+                                [&](QueuePair& qp, auto done, PVOID ours) {
+                                  return connector.inner().Dispatch->NdkAccept(&connector.inner(), &qp.inner(), inbound, outbound, data,
+                                                                               bytes, ours_event, &connector, done, ours);
+                                });
 }
 
 NTSTATUS Connector::accept_ex(NDK_CONNECTOR* ndk, NDK_QP* ndk_qp, ULONG inbound, ULONG outbound, PVOID data, ULONG bytes,
@@ -219,16 +217,15 @@ NTSTATUS Connector::accept_ex(NDK_CONNECTOR* ndk, NDK_QP* ndk_qp, ULONG inbound,
   auto& connector = of<Connector>(ndk);
   Call call(connector, "NdkAcceptEx");
   const auto ours_event = event == nullptr ? nullptr : &Connector::on_disconnect_ex;
-  return connector.begin_accept(
-      call, ndk_qp, outbound, data, bytes, {nullptr, event, event_context}, completion, context,
-      [&](QueuePair& qp, auto done, PVOID ours) {
-        return connector.inner().Dispatch->NdkAcceptEx(&connector.inner(), &qp.inner(), inbound, outbound, data, bytes, ours_event,
-                                                       &connector, done, ours);
-      });
+  return connector.begin_accept(call, ndk_qp, outbound, data, bytes, {nullptr, event, event_context}, completion, context,
+                                [&](QueuePair& qp, auto done, PVOID ours) {
+                                  return connector.inner().Dispatch->NdkAcceptEx(&connector.inner(), &qp.inner(), inbound, outbound, data,
+                                                                                 bytes, ours_event, &connector, done, ours);
+                                });
 }
 
-NTSTATUS Connector::accept_ex_too_early(NDK_CONNECTOR* ndk, NDK_QP*, ULONG, ULONG, PVOID, ULONG, NDK_FN_DISCONNECT_EVENT_CALLBACK_EX,
-                                        PVOID, NDK_FN_REQUEST_COMPLETION, PVOID) {
+NTSTATUS Connector::accept_ex_too_early(NDK_CONNECTOR* ndk, NDK_QP*, ULONG, ULONG, PVOID, ULONG, NDK_FN_DISCONNECT_EVENT_CALLBACK_EX, PVOID,
+                                        NDK_FN_REQUEST_COMPLETION, PVOID) {
   Call(of<Connector>(ndk), "NdkAcceptEx").find(Rule::function_of_later_version);
   return STATUS_NOT_SUPPORTED;
 }
@@ -260,13 +257,18 @@ NTSTATUS Connector::connection_data(NDK_CONNECTOR* ndk, ULONG* inbound, ULONG* o
   if (!call.alive()) return STATUS_INVALID_HANDLE;
   switch (connector.phase) {
     case Phase::replied:
-    case Phase::requested: break;
+    case Phase::requested:
+      break;
     case Phase::fresh:
       // A refusal may have said something.
       if (!connector.attempted_) call.find(Rule::connection_data_early);
       break;
-    case Phase::connecting: call.find(Rule::connection_data_early); break;
-    default: call.find(Rule::connection_data_late); break;
+    case Phase::connecting:
+      call.find(Rule::connection_data_early);
+      break;
+    default:
+      call.find(Rule::connection_data_late);
+      break;
   }
   return connector.inner().Dispatch->NdkGetConnectionData(&connector.inner(), inbound, outbound, data, bytes);
 }

@@ -121,15 +121,14 @@ void MemoryRegion::note_tokens() {
   domain_.remote_tokens[remote] = this;
 }
 
-NTSTATUS MemoryRegion::register_mr(NDK_MR* ndk, MDL* mdl, SIZE_T length, ULONG flags, NDK_FN_REQUEST_COMPLETION completion,
-                                   PVOID context) {
+NTSTATUS MemoryRegion::register_mr(NDK_MR* ndk, MDL* mdl, SIZE_T length, ULONG flags, NDK_FN_REQUEST_COMPLETION completion, PVOID context) {
   auto& region = of<MemoryRegion>(ndk);
   Call call(region, "NdkRegisterMr");
   return region.begin_register(call, mdl, length, nullptr, flags, completion, context);
 }
 
-NTSTATUS MemoryRegion::register_at(NDK_MR* ndk, MDL* mdl, SIZE_T length, UINT64 address, ULONG flags,
-                                   NDK_FN_REQUEST_COMPLETION completion, PVOID context) {
+NTSTATUS MemoryRegion::register_at(NDK_MR* ndk, MDL* mdl, SIZE_T length, UINT64 address, ULONG flags, NDK_FN_REQUEST_COMPLETION completion,
+                                   PVOID context) {
   auto& region = of<MemoryRegion>(ndk);
   Call call(region, "RegisterMrAt");
   return region.begin_register(call, mdl, length, &address, flags, completion, context);

@@ -70,8 +70,8 @@ class Adapter final : public NDK_ADAPTER, public Wrapper {
   static NTSTATUS create_cq(NDK_ADAPTER* adapter, ULONG depth, NDK_FN_CQ_NOTIFICATION_CALLBACK callback, PVOID callback_context,
                             GROUP_AFFINITY* affinity, NDK_FN_CREATE_COMPLETION completion, PVOID context, NDK_CQ** place);
   static NTSTATUS create_pd(NDK_ADAPTER* adapter, NDK_FN_CREATE_COMPLETION completion, PVOID context, NDK_PD** place);
-  static NTSTATUS create_endpoint(NDK_ADAPTER* adapter, PSOCKADDR address, ULONG length, NDK_FN_CREATE_COMPLETION completion,
-                                  PVOID context, NDK_SHARED_ENDPOINT** place);
+  static NTSTATUS create_endpoint(NDK_ADAPTER* adapter, PSOCKADDR address, ULONG length, NDK_FN_CREATE_COMPLETION completion, PVOID context,
+                                  NDK_SHARED_ENDPOINT** place);
   static NTSTATUS create_connector(NDK_ADAPTER* adapter, NDK_FN_CREATE_COMPLETION completion, PVOID context, NDK_CONNECTOR** place);
   static NTSTATUS create_listener(NDK_ADAPTER* adapter, NDK_FN_CONNECT_EVENT_CALLBACK event, PVOID event_context,
                                   NDK_FN_CREATE_COMPLETION completion, PVOID context, NDK_LISTENER** place);
@@ -117,8 +117,8 @@ class ProtectionDomain final : public Shell<NDK_PD, NdkObjectTypePd, &Tables::pd
                             ULONG initiator_depth, ULONG receive_sges, ULONG initiator_sges, ULONG inline_bytes,
                             NDK_FN_CREATE_COMPLETION completion, PVOID context, NDK_QP** place);
   static NTSTATUS create_qp_with_srq(NDK_PD* domain, NDK_CQ* receive_cq, NDK_CQ* initiator_cq, NDK_SRQ* srq, PVOID qp_context,
-                                     ULONG initiator_depth, ULONG initiator_sges, ULONG inline_bytes,
-                                     NDK_FN_CREATE_COMPLETION completion, PVOID context, NDK_QP** place);
+                                     ULONG initiator_depth, ULONG initiator_sges, ULONG inline_bytes, NDK_FN_CREATE_COMPLETION completion,
+                                     PVOID context, NDK_QP** place);
   static VOID get_privileged_token(NDK_PD* domain, UINT32* token);
 
  private:
@@ -154,18 +154,17 @@ class MemoryRegion final : public Shell<NDK_MR, NdkObjectTypeMr, &Tables::mr, &N
   bool sink() const { return (flags & (fast_ ? NDK_OP_FLAG_RDMA_READ_SINK : NDK_MR_FLAG_RDMA_READ_SINK)) != 0; }
   void use(Mapping* used);
 
-  static NTSTATUS register_mr(NDK_MR* region, MDL* mdl, SIZE_T length, ULONG flags, NDK_FN_REQUEST_COMPLETION completion,
+  static NTSTATUS register_mr(NDK_MR* region, MDL* mdl, SIZE_T length, ULONG flags, NDK_FN_REQUEST_COMPLETION completion, PVOID context);
+  static NTSTATUS register_at(NDK_MR* region, MDL* mdl, SIZE_T length, UINT64 address, ULONG flags, NDK_FN_REQUEST_COMPLETION completion,
                               PVOID context);
-  static NTSTATUS register_at(NDK_MR* region, MDL* mdl, SIZE_T length, UINT64 address, ULONG flags,
-                              NDK_FN_REQUEST_COMPLETION completion, PVOID context);
   static NTSTATUS deregister(NDK_MR* region, NDK_FN_REQUEST_COMPLETION completion, PVOID context);
   static NTSTATUS initialize(NDK_MR* region, ULONG pages, BOOLEAN remote, NDK_FN_REQUEST_COMPLETION completion, PVOID context);
   static UINT32 get_local_token(NDK_MR* region);
   static UINT32 get_remote_token(NDK_MR* region);
 
  private:
-  NTSTATUS begin_register(Call& call, MDL* mdl, SIZE_T length, const UINT64* address, ULONG flags,
-                          NDK_FN_REQUEST_COMPLETION completion, PVOID context);
+  NTSTATUS begin_register(Call& call, MDL* mdl, SIZE_T length, const UINT64* address, ULONG flags, NDK_FN_REQUEST_COMPLETION completion,
+                          PVOID context);
   void note_tokens();
   void closing(Call& call) override;
   void closed() override;

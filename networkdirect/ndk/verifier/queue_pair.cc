@@ -183,17 +183,15 @@ NTSTATUS QueuePair::transfer(Call& call, const Posting& posting, NDK_OPERATION_T
 NTSTATUS QueuePair::send(NDK_QP* ndk, PVOID context, const NDK_SGE* sges, ULONG count, ULONG flags) {
   auto& qp = of<QueuePair>(ndk);
   Call call(qp, "NdkSend");
-  return qp.transfer(call, {context, sges, count, flags, kSendFlags}, NdkOperationTypeSend, Use::send, [&](PVOID ours) {
-    return qp.inner().Dispatch->NdkSend(&qp.inner(), ours, sges, count, flags);
-  });
+  return qp.transfer(call, {context, sges, count, flags, kSendFlags}, NdkOperationTypeSend, Use::send,
+                     [&](PVOID ours) { return qp.inner().Dispatch->NdkSend(&qp.inner(), ours, sges, count, flags); });
 }
 
 NTSTATUS QueuePair::send_and_invalidate(NDK_QP* ndk, PVOID context, const NDK_SGE* sges, ULONG count, ULONG flags, UINT32 token) {
   auto& qp = of<QueuePair>(ndk);
   Call call(qp, "NdkSendAndInvalidate");
-  return qp.transfer(call, {context, sges, count, flags, kSendFlags}, NdkOperationTypeSend, Use::send, [&](PVOID ours) {
-    return qp.inner().Dispatch->NdkSendAndInvalidate(&qp.inner(), ours, sges, count, flags, token);
-  });
+  return qp.transfer(call, {context, sges, count, flags, kSendFlags}, NdkOperationTypeSend, Use::send,
+                     [&](PVOID ours) { return qp.inner().Dispatch->NdkSendAndInvalidate(&qp.inner(), ours, sges, count, flags, token); });
 }
 
 NTSTATUS QueuePair::send_and_invalidate_too_early(NDK_QP* ndk, PVOID, const NDK_SGE*, ULONG, ULONG, UINT32) {
@@ -204,9 +202,8 @@ NTSTATUS QueuePair::send_and_invalidate_too_early(NDK_QP* ndk, PVOID, const NDK_
 NTSTATUS QueuePair::write(NDK_QP* ndk, PVOID context, const NDK_SGE* sges, ULONG count, UINT64 address, UINT32 token, ULONG flags) {
   auto& qp = of<QueuePair>(ndk);
   Call call(qp, "NdkWrite");
-  return qp.transfer(call, {context, sges, count, flags, kWriteFlags}, NdkOperationTypeWrite, Use::send, [&](PVOID ours) {
-    return qp.inner().Dispatch->NdkWrite(&qp.inner(), ours, sges, count, address, token, flags);
-  });
+  return qp.transfer(call, {context, sges, count, flags, kWriteFlags}, NdkOperationTypeWrite, Use::send,
+                     [&](PVOID ours) { return qp.inner().Dispatch->NdkWrite(&qp.inner(), ours, sges, count, address, token, flags); });
 }
 
 NTSTATUS QueuePair::read(NDK_QP* ndk, PVOID context, const NDK_SGE* sges, ULONG count, UINT64 address, UINT32 token, ULONG flags) {
@@ -220,9 +217,8 @@ NTSTATUS QueuePair::read(NDK_QP* ndk, PVOID context, const NDK_SGE* sges, ULONG 
       call.find(Rule::read_invalidate_unsupported);
     }
   }
-  return qp.transfer(call, {context, sges, count, flags, kReadFlags}, NdkOperationTypeRead, Use::read, [&](PVOID ours) {
-    return qp.inner().Dispatch->NdkRead(&qp.inner(), ours, sges, count, address, token, flags);
-  });
+  return qp.transfer(call, {context, sges, count, flags, kReadFlags}, NdkOperationTypeRead, Use::read,
+                     [&](PVOID ours) { return qp.inner().Dispatch->NdkRead(&qp.inner(), ours, sges, count, address, token, flags); });
 }
 
 NTSTATUS QueuePair::receive(NDK_QP* ndk, PVOID context, const NDK_SGE* sges, ULONG count) {

@@ -190,8 +190,8 @@ NTSTATUS CompletionQueue::moderate(NDK_CQ* ndk, ULONG interval, ULONG count) {
 // ---------------------------------------------------------------- shared receive queues
 
 NTSTATUS ProtectionDomain::create_srq(NDK_PD* ndk, ULONG depth, ULONG sges, ULONG threshold, NDK_FN_SRQ_NOTIFICATION_CALLBACK callback,
-                                      PVOID callback_context, GROUP_AFFINITY* affinity, NDK_FN_CREATE_COMPLETION completion,
-                                      PVOID context, NDK_SRQ** place) {
+                                      PVOID callback_context, GROUP_AFFINITY* affinity, NDK_FN_CREATE_COMPLETION completion, PVOID context,
+                                      NDK_SRQ** place) {
   auto& pd = of<ProtectionDomain>(ndk);
   Call call(pd, "NdkCreateSrq");
   if (!call.alive()) return STATUS_INVALID_HANDLE;

@@ -80,9 +80,9 @@ class QueuePair final : public Shell<NDK_QP, NdkObjectTypeQp, &Tables::qp, &NDK_
 
   enum class Link : std::uint8_t { fresh, attached, connected, ended };
   Link link = Link::fresh;
-  bool answered = false;  ///< attached, and the connection may stand though the callback is still to come
-  bool failed = false;    ///< a result that failed was taken
-  bool no_reads = false;  ///< the consumer gave an outbound read limit of zero
+  bool answered = false;     ///< attached, and the connection may stand though the callback is still to come
+  bool failed = false;       ///< a result that failed was taken
+  bool no_reads = false;     ///< the consumer gave an outbound read limit of zero
   bool agreed_bare = false;  ///< both sides had agreed, or were about to, when no receive was posted
   std::uint64_t receives = 0;
   std::set<std::uint64_t> initiators;  ///< outstanding, in the order in which they were posted
@@ -97,12 +97,11 @@ class QueuePair final : public Shell<NDK_QP, NdkObjectTypeQp, &Tables::qp, &NDK_
   static VOID flush(NDK_QP* qp);
   static NTSTATUS send(NDK_QP* qp, PVOID context, const NDK_SGE* sges, ULONG count, ULONG flags);
   static NTSTATUS send_and_invalidate(NDK_QP* qp, PVOID context, const NDK_SGE* sges, ULONG count, ULONG flags, UINT32 token);
-  static NTSTATUS send_and_invalidate_too_early(NDK_QP* qp, PVOID context, const NDK_SGE* sges, ULONG count, ULONG flags,
-                                                UINT32 token);
+  static NTSTATUS send_and_invalidate_too_early(NDK_QP* qp, PVOID context, const NDK_SGE* sges, ULONG count, ULONG flags, UINT32 token);
   static NTSTATUS receive(NDK_QP* qp, PVOID context, const NDK_SGE* sges, ULONG count);
   static NTSTATUS bind(NDK_QP* qp, PVOID context, NDK_MR* region, NDK_MW* window, PVOID address, SIZE_T length, ULONG flags);
-  static NTSTATUS fast_register(NDK_QP* qp, PVOID context, NDK_MR* region, ULONG count, const NDK_LOGICAL_ADDRESS* pages,
-                                ULONG offset, SIZE_T length, PVOID base, ULONG flags);
+  static NTSTATUS fast_register(NDK_QP* qp, PVOID context, NDK_MR* region, ULONG count, const NDK_LOGICAL_ADDRESS* pages, ULONG offset,
+                                SIZE_T length, PVOID base, ULONG flags);
   static NTSTATUS invalidate(NDK_QP* qp, PVOID context, NDK_OBJECT_HEADER* region_or_window, ULONG flags);
   static NTSTATUS read(NDK_QP* qp, PVOID context, const NDK_SGE* sges, ULONG count, UINT64 address, UINT32 token, ULONG flags);
   static NTSTATUS write(NDK_QP* qp, PVOID context, const NDK_SGE* sges, ULONG count, UINT64 address, UINT32 token, ULONG flags);

@@ -11,8 +11,9 @@
 namespace fb::ndk::verifier {
 
 std::string_view name_of_kind(NDK_OBJECT_TYPE type) {
-  constexpr std::string_view kNames[] = {"object",    "adapter",  "queue pair", "completion queue", "memory region", "memory window",
-                                         "protection domain", "shared endpoint", "connector",  "listener",         "shared receive queue"};
+  constexpr std::string_view kNames[] = {"object",        "adapter",       "queue pair",          "completion queue",
+                                         "memory region", "memory window", "protection domain",   "shared endpoint",
+                                         "connector",     "listener",      "shared receive queue"};
   static_assert(std::size(kNames) == NdkObjectTypeMax);
   return kNames[type];
 }
@@ -89,8 +90,7 @@ void Session::returned(Pending& pending, NTSTATUS status) {
 
 // ---------------------------------------------------------------- what there is
 
-Session::Session(Kernel& kernel, const VerifierOptions& options, FindingSink& sink)
-    : kernel_(kernel), options_(options), sink_(sink) {}
+Session::Session(Kernel& kernel, const VerifierOptions& options, FindingSink& sink) : kernel_(kernel), options_(options), sink_(sink) {}
 Session::~Session() = default;
 
 void Session::adopt(Wrapper& wrapper, const void* pointer) {
@@ -318,7 +318,8 @@ NTSTATUS query_extension(NDK_OBJECT_HEADER* object, GUID* id, NDK_VERSION versio
       inner = ask<MemoryRegion, NDK_MR>(object, wrapper);
       function = reinterpret_cast<NDK_MR*>(inner)->Dispatch->NdkQueryExtension;
       break;
-    default: return STATUS_NOT_SUPPORTED;
+    default:
+      return STATUS_NOT_SUPPORTED;
   }
   Call call(*wrapper, "NdkQueryExtension");
   if (!call.alive()) return STATUS_INVALID_HANDLE;

@@ -33,8 +33,8 @@ std::vector<Leak> Verifier::close(NDK_ADAPTER& adapter, const std::function<void
 }
 
 Verifier::Handlers Verifier::wrap(const NDIS_NDK_PROVIDER_CHARACTERISTICS& inner, NDIS_HANDLE context) {
-  auto& miniport = *session_->miniports.emplace_back(
-      std::make_unique<Session::Miniport>(Session::Miniport{session_.get(), inner, context}));
+  auto& miniport =
+      *session_->miniports.emplace_back(std::make_unique<Session::Miniport>(Session::Miniport{session_.get(), inner, context}));
   NDIS_NDK_PROVIDER_CHARACTERISTICS watched = inner;
   watched.OpenNDKAdapterHandler = &open_watched;
   watched.CloseNDKAdapterHandler = &close_watched;

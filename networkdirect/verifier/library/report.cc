@@ -100,8 +100,7 @@ void Report::ended(std::uint64_t calls, std::size_t living) {
   json["calls"] = calls;
   json["living"] = living;
   if (to_file() && append(line_of(json))) return;
-  say(fmt::format("process {}: {} calls, {} violation{}, {} of advice\n", getpid(), calls, violations, violations == 1 ? "" : "s",
-                  advice));
+  say(fmt::format("process {}: {} calls, {} violation{}, {} of advice\n", getpid(), calls, violations, violations == 1 ? "" : "s", advice));
 }
 
 }  // namespace fb::networkdirect::verifier

@@ -88,7 +88,9 @@ class Watch::Factory final : public IClassFactory {
 
 // How often one rule is told is the report's affair.
 Watch::Watch(const WatchOptions& options)
-    : options_(options), process_(GetCurrentProcessId()), report_(options.report),
+    : options_(options),
+      process_(GetCurrentProcessId()),
+      report_(options.report),
       verifier_({.without = options.without, .repeats = std::numeric_limits<std::size_t>::max()}, report_) {}
 
 Watch& Watch::instance() {
@@ -120,8 +122,8 @@ HRESULT Watch::load(ndutil::Library& library) {
   const bool itself = std::filesystem::equivalent(options_.provider, options_.self, none);
   const HRESULT status = itself ? ND_INVALID_DEVICE_REQUEST : library.load();
   if (!FAILED(status) || std::exchange(refused_, true)) return status;
-  const char* const why = itself                                            ? "this is the verifier itself"
-                          : status == ND_INVALID_DEVICE_REQUEST             ? "it exports no DllGetClassObject"
+  const char* const why = itself                                             ? "this is the verifier itself"
+                          : status == ND_INVALID_DEVICE_REQUEST              ? "it exports no DllGetClassObject"
                           : std::filesystem::exists(options_.provider, none) ? "it cannot be loaded as a library"
                                                                              : "there is no such library";
   report_.problem(options_.provider.string() + ": " + why);

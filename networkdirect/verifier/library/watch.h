@@ -50,9 +50,9 @@ class Watch {
   Report report_;
   Verifier verifier_;
   std::atomic<std::size_t> factories_{0};
-  std::mutex lock_;  // of what follows; not held while the provider makes objects
+  std::mutex lock_;                                          // of what follows; not held while the provider makes objects
   std::vector<std::unique_ptr<ndutil::Library>> libraries_;  // one a class, all of one file
-  bool opened_ = false;  ///< since the last end that was told
+  bool opened_ = false;                                      ///< since the last end that was told
   bool refused_ = false;
   std::uint64_t calls_told_ = 0;
 };

@@ -41,11 +41,11 @@
 #else
 #define CONST_VTBL
 #endif
-#define DECLARE_INTERFACE(name)        \
-  typedef struct name {                \
+#define DECLARE_INTERFACE(name)           \
+  typedef struct name {                   \
     CONST_VTBL struct name##Vtbl* lpVtbl; \
-  } name;                              \
-  typedef struct name##Vtbl name##Vtbl; \
+  } name;                                 \
+  typedef struct name##Vtbl name##Vtbl;   \
   struct name##Vtbl
 #define DECLARE_INTERFACE_(name, base) DECLARE_INTERFACE(name)
 #endif

@@ -163,11 +163,11 @@ typedef struct _FILETIME {
   DWORD dwHighDateTime;
 } FILETIME, *PFILETIME, *LPFILETIME;
 
-#define MAKEWORD(low, high) ((WORD)(((BYTE)((low) & 0xFF)) | ((WORD)((BYTE)((high) & 0xFF))) << 8))
-#define MAKELONG(low, high) ((LONG)(((WORD)((low) & 0xFFFF)) | ((DWORD)((WORD)((high) & 0xFFFF))) << 16))
-#define LOWORD(n) ((WORD)((DWORD_PTR)(n) & 0xFFFF))
+#define MAKEWORD(low, high) ((WORD)(((BYTE)((low)&0xFF)) | ((WORD)((BYTE)((high)&0xFF))) << 8))
+#define MAKELONG(low, high) ((LONG)(((WORD)((low)&0xFFFF)) | ((DWORD)((WORD)((high)&0xFFFF))) << 16))
+#define LOWORD(n) ((WORD)((DWORD_PTR)(n)&0xFFFF))
 #define HIWORD(n) ((WORD)(((DWORD_PTR)(n) >> 16) & 0xFFFF))
-#define LOBYTE(n) ((BYTE)((DWORD_PTR)(n) & 0xFF))
+#define LOBYTE(n) ((BYTE)((DWORD_PTR)(n)&0xFF))
 #define HIBYTE(n) ((BYTE)(((DWORD_PTR)(n) >> 8) & 0xFF))
 #define UNREFERENCED_PARAMETER(name) ((void)(name))
 #define UNREFERENCED_LOCAL_VARIABLE(name) ((void)(name))

@@ -23,7 +23,7 @@ DECLARE_INTERFACE_(IClassFactory, IUnknown) {
   STDMETHOD_(ULONG, AddRef)(THIS) PURE;
   STDMETHOD_(ULONG, Release)(THIS) PURE;
 #endif
-  STDMETHOD(CreateInstance)(THIS_ IUnknown* pUnkOuter, REFIID riid, void** ppvObject) PURE;
+  STDMETHOD(CreateInstance)(THIS_ IUnknown * pUnkOuter, REFIID riid, void** ppvObject) PURE;
   STDMETHOD(LockServer)(THIS_ BOOL fLock) PURE;
 };
 #undef INTERFACE

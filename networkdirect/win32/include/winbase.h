@@ -53,8 +53,8 @@ typedef DWORD(WINAPI* LPTHREAD_START_ROUTINE)(LPVOID parameter);
 typedef LPTHREAD_START_ROUTINE PTHREAD_START_ROUTINE;
 #define CREATE_SUSPENDED 0x4
 #define STACK_SIZE_PARAM_IS_A_RESERVATION 0x10000
-HANDLE CreateThread(LPSECURITY_ATTRIBUTES attributes, SIZE_T stack_bytes, LPTHREAD_START_ROUTINE start, LPVOID parameter,
-                    DWORD flags, LPDWORD id);
+HANDLE CreateThread(LPSECURITY_ATTRIBUTES attributes, SIZE_T stack_bytes, LPTHREAD_START_ROUTINE start, LPVOID parameter, DWORD flags,
+                    LPDWORD id);
 DWORD ResumeThread(HANDLE thread);
 BOOL GetExitCodeThread(HANDLE thread, LPDWORD code);
 DECLSPEC_NORETURN void ExitThread(DWORD code);
@@ -174,10 +174,8 @@ typedef struct _BY_HANDLE_FILE_INFORMATION {
   DWORD nFileIndexHigh;
   DWORD nFileIndexLow;
 } BY_HANDLE_FILE_INFORMATION, *PBY_HANDLE_FILE_INFORMATION, *LPBY_HANDLE_FILE_INFORMATION;
-HANDLE CreateFileW(LPCWSTR name, DWORD access, DWORD share, LPSECURITY_ATTRIBUTES attributes, DWORD disposition, DWORD flags,
-                   HANDLE like);
-HANDLE CreateFileA(LPCSTR name, DWORD access, DWORD share, LPSECURITY_ATTRIBUTES attributes, DWORD disposition, DWORD flags,
-                   HANDLE like);
+HANDLE CreateFileW(LPCWSTR name, DWORD access, DWORD share, LPSECURITY_ATTRIBUTES attributes, DWORD disposition, DWORD flags, HANDLE like);
+HANDLE CreateFileA(LPCSTR name, DWORD access, DWORD share, LPSECURITY_ATTRIBUTES attributes, DWORD disposition, DWORD flags, HANDLE like);
 BOOL GetFileInformationByHandle(HANDLE file, LPBY_HANDLE_FILE_INFORMATION information);
 BOOL GetFileSizeEx(HANDLE file, PLARGE_INTEGER size);
 DWORD GetFileAttributesW(LPCWSTR name);
@@ -244,8 +242,7 @@ typedef struct _OVERLAPPED_ENTRY {
   ULONG_PTR Internal;
   DWORD dwNumberOfBytesTransferred;
 } OVERLAPPED_ENTRY, *LPOVERLAPPED_ENTRY;
-#define HasOverlappedIoCompleted(overlapped) \
-  ((DWORD)__atomic_load_n(&(overlapped)->Internal, __ATOMIC_ACQUIRE) != 0x103u)
+#define HasOverlappedIoCompleted(overlapped) ((DWORD)__atomic_load_n(&(overlapped)->Internal, __ATOMIC_ACQUIRE) != 0x103u)
 BOOL GetOverlappedResult(HANDLE file, LPOVERLAPPED overlapped, LPDWORD bytes, BOOL wait);
 BOOL GetOverlappedResultEx(HANDLE file, LPOVERLAPPED overlapped, LPDWORD bytes, DWORD milliseconds, BOOL alertable);
 BOOL CancelIo(HANDLE file);
@@ -258,8 +255,8 @@ BOOL SetFileCompletionNotificationModes(HANDLE file, UCHAR modes);
 // run for a port at a time than `threads` says (0: one a processor, two at least); one that waits for something does not count.
 HANDLE CreateIoCompletionPort(HANDLE file, HANDLE port, ULONG_PTR key, DWORD threads);
 BOOL GetQueuedCompletionStatus(HANDLE port, LPDWORD bytes, PULONG_PTR key, LPOVERLAPPED* overlapped, DWORD milliseconds);
-BOOL GetQueuedCompletionStatusEx(HANDLE port, LPOVERLAPPED_ENTRY entries, ULONG entries_max, PULONG entries_removed,
-                                 DWORD milliseconds, BOOL alertable);
+BOOL GetQueuedCompletionStatusEx(HANDLE port, LPOVERLAPPED_ENTRY entries, ULONG entries_max, PULONG entries_removed, DWORD milliseconds,
+                                 BOOL alertable);
 BOOL PostQueuedCompletionStatus(HANDLE port, DWORD bytes, ULONG_PTR key, LPOVERLAPPED overlapped);
 typedef VOID(WINAPI* LPOVERLAPPED_COMPLETION_ROUTINE)(DWORD error, DWORD bytes, LPOVERLAPPED overlapped);
 // The routine gets the Win32 error that the status stands for; several threads may be in it at once.

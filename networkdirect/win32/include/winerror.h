@@ -9,15 +9,13 @@ typedef LONG SCODE;
 #define SUCCEEDED(hr) (((HRESULT)(hr)) >= 0)
 #define FAILED(hr) (((HRESULT)(hr)) < 0)
 #define IS_ERROR(status) (((ULONG)(status)) >> 31 == 1)
-#define HRESULT_CODE(hr) ((hr) & 0xFFFF)
+#define HRESULT_CODE(hr) ((hr)&0xFFFF)
 #define HRESULT_FACILITY(hr) (((hr) >> 16) & 0x1FFF)
 #define HRESULT_SEVERITY(hr) (((hr) >> 31) & 0x1)
 #define FACILITY_WIN32 7
 #define FACILITY_NT_BIT 0x10000000
-#define MAKE_HRESULT(severity, facility, code) \
-  ((HRESULT)(((ULONG)(severity) << 31) | ((ULONG)(facility) << 16) | ((ULONG)(code))))
-#define HRESULT_FROM_WIN32(error) \
-  ((HRESULT)(error) <= 0 ? (HRESULT)(error) : (HRESULT)(((ULONG)(error) & 0xFFFF) | 0x80070000))
+#define MAKE_HRESULT(severity, facility, code) ((HRESULT)(((ULONG)(severity) << 31) | ((ULONG)(facility) << 16) | ((ULONG)(code))))
+#define HRESULT_FROM_WIN32(error) ((HRESULT)(error) <= 0 ? (HRESULT)(error) : (HRESULT)(((ULONG)(error)&0xFFFF) | 0x80070000))
 #define HRESULT_FROM_NT(status) ((HRESULT)((ULONG)(status) | FACILITY_NT_BIT))
 
 #define S_OK ((HRESULT)0)

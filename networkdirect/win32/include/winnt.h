@@ -66,7 +66,7 @@ typedef struct _LIST_ENTRY {
 #define SUBLANG_SYS_DEFAULT 0x02
 #define SUBLANG_ENGLISH_US 0x01
 #define MAKELANGID(language, sublanguage) ((((WORD)(sublanguage)) << 10) | (WORD)(language))
-#define PRIMARYLANGID(id) ((WORD)(id) & 0x3FF)
+#define PRIMARYLANGID(id) ((WORD)(id)&0x3FF)
 #define SUBLANGID(id) ((WORD)(id) >> 10)
 typedef WORD LANGID;
 
@@ -116,34 +116,34 @@ typedef WORD LANGID;
 #else
 #define FABRICBENCH_INLINE static inline __attribute__((__unused__))
 #endif
-#define FABRICBENCH_INTERLOCKED(suffix, type)                                                           \
-  FABRICBENCH_INLINE type InterlockedIncrement##suffix(type volatile* target) {                         \
-    return (type)__atomic_add_fetch(target, 1, __ATOMIC_SEQ_CST);                                       \
-  }                                                                                                     \
-  FABRICBENCH_INLINE type InterlockedDecrement##suffix(type volatile* target) {                         \
-    return (type)__atomic_sub_fetch(target, 1, __ATOMIC_SEQ_CST);                                       \
-  }                                                                                                     \
-  FABRICBENCH_INLINE type InterlockedExchange##suffix(type volatile* target, type value) {              \
-    return (type)__atomic_exchange_n(target, value, __ATOMIC_SEQ_CST);                                  \
-  }                                                                                                     \
-  FABRICBENCH_INLINE type InterlockedExchangeAdd##suffix(type volatile* target, type value) {           \
-    return (type)__atomic_fetch_add(target, value, __ATOMIC_SEQ_CST);                                   \
-  }                                                                                                     \
-  FABRICBENCH_INLINE type InterlockedAdd##suffix(type volatile* target, type value) {                   \
-    return (type)__atomic_add_fetch(target, value, __ATOMIC_SEQ_CST);                                   \
-  }                                                                                                     \
-  FABRICBENCH_INLINE type InterlockedAnd##suffix(type volatile* target, type value) {                   \
-    return (type)__atomic_fetch_and(target, value, __ATOMIC_SEQ_CST);                                   \
-  }                                                                                                     \
-  FABRICBENCH_INLINE type InterlockedOr##suffix(type volatile* target, type value) {                    \
-    return (type)__atomic_fetch_or(target, value, __ATOMIC_SEQ_CST);                                    \
-  }                                                                                                     \
-  FABRICBENCH_INLINE type InterlockedXor##suffix(type volatile* target, type value) {                   \
-    return (type)__atomic_fetch_xor(target, value, __ATOMIC_SEQ_CST);                                   \
-  }                                                                                                     \
+#define FABRICBENCH_INTERLOCKED(suffix, type)                                                                     \
+  FABRICBENCH_INLINE type InterlockedIncrement##suffix(type volatile* target) {                                   \
+    return (type)__atomic_add_fetch(target, 1, __ATOMIC_SEQ_CST);                                                 \
+  }                                                                                                               \
+  FABRICBENCH_INLINE type InterlockedDecrement##suffix(type volatile* target) {                                   \
+    return (type)__atomic_sub_fetch(target, 1, __ATOMIC_SEQ_CST);                                                 \
+  }                                                                                                               \
+  FABRICBENCH_INLINE type InterlockedExchange##suffix(type volatile* target, type value) {                        \
+    return (type)__atomic_exchange_n(target, value, __ATOMIC_SEQ_CST);                                            \
+  }                                                                                                               \
+  FABRICBENCH_INLINE type InterlockedExchangeAdd##suffix(type volatile* target, type value) {                     \
+    return (type)__atomic_fetch_add(target, value, __ATOMIC_SEQ_CST);                                             \
+  }                                                                                                               \
+  FABRICBENCH_INLINE type InterlockedAdd##suffix(type volatile* target, type value) {                             \
+    return (type)__atomic_add_fetch(target, value, __ATOMIC_SEQ_CST);                                             \
+  }                                                                                                               \
+  FABRICBENCH_INLINE type InterlockedAnd##suffix(type volatile* target, type value) {                             \
+    return (type)__atomic_fetch_and(target, value, __ATOMIC_SEQ_CST);                                             \
+  }                                                                                                               \
+  FABRICBENCH_INLINE type InterlockedOr##suffix(type volatile* target, type value) {                              \
+    return (type)__atomic_fetch_or(target, value, __ATOMIC_SEQ_CST);                                              \
+  }                                                                                                               \
+  FABRICBENCH_INLINE type InterlockedXor##suffix(type volatile* target, type value) {                             \
+    return (type)__atomic_fetch_xor(target, value, __ATOMIC_SEQ_CST);                                             \
+  }                                                                                                               \
   FABRICBENCH_INLINE type InterlockedCompareExchange##suffix(type volatile* target, type value, type comparand) { \
-    __atomic_compare_exchange_n(target, &comparand, value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);      \
-    return comparand;                                                                                   \
+    __atomic_compare_exchange_n(target, &comparand, value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                \
+    return comparand;                                                                                             \
   }
 
 FABRICBENCH_INTERLOCKED(, LONG)
@@ -170,10 +170,10 @@ FABRICBENCH_INLINE BOOLEAN InterlockedBitTestAndReset(LONG volatile* target, LON
 // `long` has 64 bits here, and they all take part. Values convert to the target's type.
 template <typename T>
 struct FabricbenchCounter {};
-#define FABRICBENCH_COUNTER(type)    \
-  template <>                        \
-  struct FabricbenchCounter<type> {  \
-    typedef type Type;               \
+#define FABRICBENCH_COUNTER(type)   \
+  template <>                       \
+  struct FabricbenchCounter<type> { \
+    typedef type Type;              \
   };
 FABRICBENCH_COUNTER(signed char)
 FABRICBENCH_COUNTER(unsigned char)
@@ -185,50 +185,46 @@ FABRICBENCH_COUNTER(unsigned long)
 FABRICBENCH_COUNTER(long long)
 FABRICBENCH_COUNTER(unsigned long long)
 #undef FABRICBENCH_COUNTER
-#define FABRICBENCH_INTERLOCKED_ANY(suffix)                                                                             \
-  template <typename T>                                                                                                 \
-  inline typename FabricbenchCounter<T>::Type InterlockedIncrement##suffix(T volatile* target) {                        \
-    return static_cast<T>(__atomic_add_fetch(target, T(1), __ATOMIC_SEQ_CST));                                          \
-  }                                                                                                                     \
-  template <typename T>                                                                                                 \
-  inline typename FabricbenchCounter<T>::Type InterlockedDecrement##suffix(T volatile* target) {                        \
-    return static_cast<T>(__atomic_sub_fetch(target, T(1), __ATOMIC_SEQ_CST));                                          \
-  }                                                                                                                     \
-  template <typename T>                                                                                                 \
-  inline typename FabricbenchCounter<T>::Type InterlockedExchange##suffix(                                              \
-      T volatile* target, typename FabricbenchCounter<T>::Type value) {                                                 \
-    return __atomic_exchange_n(target, value, __ATOMIC_SEQ_CST);                                                        \
-  }                                                                                                                     \
-  template <typename T>                                                                                                 \
-  inline typename FabricbenchCounter<T>::Type InterlockedExchangeAdd##suffix(                                           \
-      T volatile* target, typename FabricbenchCounter<T>::Type value) {                                                 \
-    return static_cast<T>(__atomic_fetch_add(target, value, __ATOMIC_SEQ_CST));                                         \
-  }                                                                                                                     \
-  template <typename T>                                                                                                 \
-  inline typename FabricbenchCounter<T>::Type InterlockedAdd##suffix(                                                   \
-      T volatile* target, typename FabricbenchCounter<T>::Type value) {                                                 \
-    return static_cast<T>(__atomic_add_fetch(target, value, __ATOMIC_SEQ_CST));                                         \
-  }                                                                                                                     \
-  template <typename T>                                                                                                 \
-  inline typename FabricbenchCounter<T>::Type InterlockedAnd##suffix(                                                   \
-      T volatile* target, typename FabricbenchCounter<T>::Type value) {                                                 \
-    return static_cast<T>(__atomic_fetch_and(target, value, __ATOMIC_SEQ_CST));                                         \
-  }                                                                                                                     \
-  template <typename T>                                                                                                 \
-  inline typename FabricbenchCounter<T>::Type InterlockedOr##suffix(                                                    \
-      T volatile* target, typename FabricbenchCounter<T>::Type value) {                                                 \
-    return static_cast<T>(__atomic_fetch_or(target, value, __ATOMIC_SEQ_CST));                                          \
-  }                                                                                                                     \
-  template <typename T>                                                                                                 \
-  inline typename FabricbenchCounter<T>::Type InterlockedXor##suffix(                                                   \
-      T volatile* target, typename FabricbenchCounter<T>::Type value) {                                                 \
-    return static_cast<T>(__atomic_fetch_xor(target, value, __ATOMIC_SEQ_CST));                                         \
-  }                                                                                                                     \
-  template <typename T>                                                                                                 \
-  inline typename FabricbenchCounter<T>::Type InterlockedCompareExchange##suffix(                                       \
-      T volatile* target, typename FabricbenchCounter<T>::Type value, typename FabricbenchCounter<T>::Type comparand) { \
-    __atomic_compare_exchange_n(target, &comparand, value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                      \
-    return comparand;                                                                                                   \
+#define FABRICBENCH_INTERLOCKED_ANY(suffix)                                                                                              \
+  template <typename T>                                                                                                                  \
+  inline typename FabricbenchCounter<T>::Type InterlockedIncrement##suffix(T volatile* target) {                                         \
+    return static_cast<T>(__atomic_add_fetch(target, T(1), __ATOMIC_SEQ_CST));                                                           \
+  }                                                                                                                                      \
+  template <typename T>                                                                                                                  \
+  inline typename FabricbenchCounter<T>::Type InterlockedDecrement##suffix(T volatile* target) {                                         \
+    return static_cast<T>(__atomic_sub_fetch(target, T(1), __ATOMIC_SEQ_CST));                                                           \
+  }                                                                                                                                      \
+  template <typename T>                                                                                                                  \
+  inline                                                                                                                                 \
+      typename FabricbenchCounter<T>::Type InterlockedExchange##suffix(T volatile* target, typename FabricbenchCounter<T>::Type value) { \
+    return __atomic_exchange_n(target, value, __ATOMIC_SEQ_CST);                                                                         \
+  }                                                                                                                                      \
+  template <typename T>                                                                                                                  \
+  inline typename FabricbenchCounter<T>::Type InterlockedExchangeAdd##suffix(T volatile* target,                                         \
+                                                                             typename FabricbenchCounter<T>::Type value) {               \
+    return static_cast<T>(__atomic_fetch_add(target, value, __ATOMIC_SEQ_CST));                                                          \
+  }                                                                                                                                      \
+  template <typename T>                                                                                                                  \
+  inline typename FabricbenchCounter<T>::Type InterlockedAdd##suffix(T volatile* target, typename FabricbenchCounter<T>::Type value) {   \
+    return static_cast<T>(__atomic_add_fetch(target, value, __ATOMIC_SEQ_CST));                                                          \
+  }                                                                                                                                      \
+  template <typename T>                                                                                                                  \
+  inline typename FabricbenchCounter<T>::Type InterlockedAnd##suffix(T volatile* target, typename FabricbenchCounter<T>::Type value) {   \
+    return static_cast<T>(__atomic_fetch_and(target, value, __ATOMIC_SEQ_CST));                                                          \
+  }                                                                                                                                      \
+  template <typename T>                                                                                                                  \
+  inline typename FabricbenchCounter<T>::Type InterlockedOr##suffix(T volatile* target, typename FabricbenchCounter<T>::Type value) {    \
+    return static_cast<T>(__atomic_fetch_or(target, value, __ATOMIC_SEQ_CST));                                                           \
+  }                                                                                                                                      \
+  template <typename T>                                                                                                                  \
+  inline typename FabricbenchCounter<T>::Type InterlockedXor##suffix(T volatile* target, typename FabricbenchCounter<T>::Type value) {   \
+    return static_cast<T>(__atomic_fetch_xor(target, value, __ATOMIC_SEQ_CST));                                                          \
+  }                                                                                                                                      \
+  template <typename T>                                                                                                                  \
+  inline typename FabricbenchCounter<T>::Type InterlockedCompareExchange##suffix(                                                        \
+      T volatile* target, typename FabricbenchCounter<T>::Type value, typename FabricbenchCounter<T>::Type comparand) {                  \
+    __atomic_compare_exchange_n(target, &comparand, value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                                       \
+    return comparand;                                                                                                                    \
   }
 FABRICBENCH_INTERLOCKED_ANY()
 FABRICBENCH_INTERLOCKED_ANY(64)

@@ -14,7 +14,7 @@
 EXTERN_C_START
 
 typedef UINT_PTR SOCKET;
-#define INVALID_SOCKET ((SOCKET)~(SOCKET)0)
+#define INVALID_SOCKET ((SOCKET) ~(SOCKET)0)
 #define SOCKET_ERROR (-1)
 
 typedef sa_family_t ADDRESS_FAMILY;
@@ -145,8 +145,8 @@ SOCKET WSASocketW(int family, int type, int protocol, LPWSAPROTOCOL_INFOW info, 
 int closesocket(SOCKET socket);
 // The three SIO_ codes above. SIO_ADDRESS_LIST_CHANGE stays pending until the socket is closed: changes of the system's
 // addresses are not followed. SIO_ROUTING_INTERFACE_QUERY answers with the address that the system would send from.
-int WSAIoctl(SOCKET socket, DWORD code, LPVOID in, DWORD in_bytes, LPVOID out, DWORD out_bytes, LPDWORD bytes,
-             LPWSAOVERLAPPED overlapped, LPWSAOVERLAPPED_COMPLETION_ROUTINE routine);
+int WSAIoctl(SOCKET socket, DWORD code, LPVOID in, DWORD in_bytes, LPVOID out, DWORD out_bytes, LPDWORD bytes, LPWSAOVERLAPPED overlapped,
+             LPWSAOVERLAPPED_COMPLETION_ROUTINE routine);
 BOOL WSAGetOverlappedResult(SOCKET socket, LPWSAOVERLAPPED overlapped, LPDWORD bytes, BOOL wait, LPDWORD flags);
 WSAEVENT WSACreateEvent(void);
 BOOL WSACloseEvent(WSAEVENT event);

@@ -23,14 +23,11 @@ CmListener::~CmListener() {
   if (manager_ != nullptr) manager_->drop_listener(*this);
 }
 
-Endpoint CmListener::local() const {
-  return {manager_ == nullptr ? IpAddress{} : manager_->services_.address(), port_};
-}
+Endpoint CmListener::local() const { return {manager_ == nullptr ? IpAddress{} : manager_->services_.address(), port_}; }
 
 CmRequest::CmRequest(ConnectionManager& manager, CmConnection& connection, ByteView private_data)
     : manager_(manager.self_), connection_(&connection), facts_(connection.facts) {
-  std::copy_n(private_data.begin(), std::min(private_data.size(), private_data_.size()),
-              private_data_.begin());
+  std::copy_n(private_data.begin(), std::min(private_data.size(), private_data_.size()), private_data_.begin());
   facts_.private_data = private_data_;
 }
 
@@ -68,8 +65,7 @@ void CmRequest::reject(std::uint16_t why, ByteView private_data) {
 ConnectionManager::ConnectionManager(CmServices& services, const CmOptions& options)
     : services_(services),
       options_(options),
-      random_(services.world().stream(std::string(services.name()) + "/cm/" +
-                                      to_string(services.address()))),
+      random_(services.world().stream(std::string(services.name()) + "/cm/" + to_string(services.address()))),
       self_(std::make_shared<ConnectionManager*>(this)) {
   trace().set_decoder("cm", [](ByteView mad) { return cm::describe_mad(mad); });
 }
@@ -80,11 +76,9 @@ ConnectionManager::~ConnectionManager() {
   *self_ = nullptr;
 }
 
-void ConnectionManager::connect(CmQueuePair& qp, const Endpoint& to,
-                                const rdma::ConnectionParameters& parameters) {
+void ConnectionManager::connect(CmQueuePair& qp, const Endpoint& to, const rdma::ConnectionParameters& parameters) {
   BENCH_ASSERT(by_qpn(qp.number()) == nullptr, "a queue pair has one connection");
-  BENCH_ASSERT(parameters.private_data.size() <= cm::kReqConsumerBytes,
-               "private data of a REQ has 56 bytes");
+  BENCH_ASSERT(parameters.private_data.size() <= cm::kReqConsumerBytes, "private data of a REQ has 56 bytes");
   if (!is_usable(to.address) || by_id_.size() >= options_.connections_max) {
     trace().mark("cm.connect.impossible");
     qp.unreachable();
@@ -95,8 +89,7 @@ void ConnectionManager::connect(CmQueuePair& qp, const Endpoint& to,
   connection.hold_reply = parameters.hold_reply;
   compose_req(connection, to, parameters);
   connection.resends = options_.max_cm_retries;
-  connection.resend_interval = cm_timeout(options_.packet_lifetime_code) * 2 +
-                               cm_timeout(options_.cm_response_timeout_code);
+  connection.resend_interval = cm_timeout(options_.packet_lifetime_code) * 2 + cm_timeout(options_.cm_response_timeout_code);
   move(connection, CmEvent::send_req);
   expect_answer(connection);
 }
@@ -148,12 +141,10 @@ void ConnectionManager::forget(CmQueuePair& qp) {
   end(*connection);
 }
 
-Result<std::unique_ptr<rdma::Listener>> ConnectionManager::listen(std::uint16_t port,
-                                                                  rdma::ListenHandler& handler) {
+Result<std::unique_ptr<rdma::Listener>> ConnectionManager::listen(std::uint16_t port, rdma::ListenHandler& handler) {
   if (port == 0) return Failure{Problem{"RDMA port 0 cannot be listened on"}};
   if (listeners_.contains(port)) {
-    return Failure{Problem{
-        fmt::format("RDMA port {} is taken", to_string(Endpoint{services_.address(), port}))}};
+    return Failure{Problem{fmt::format("RDMA port {} is taken", to_string(Endpoint{services_.address(), port}))}};
   }
   auto listener = std::make_unique<CmListener>(*this, port, handler);
   listeners_[port] = listener.get();
@@ -177,10 +168,8 @@ void ConnectionManager::data_before_rtu(std::uint32_t qpn) {
 
 // ---------------------------------------------------------------- the listener's answers
 
-void ConnectionManager::accept(CmConnection& connection, CmQueuePair& qp,
-                               const rdma::ConnectionParameters& parameters) {
-  BENCH_ASSERT(parameters.private_data.size() <= cm::kRepConsumerBytes,
-               "private data of a REP has 196 bytes");
+void ConnectionManager::accept(CmConnection& connection, CmQueuePair& qp, const rdma::ConnectionParameters& parameters) {
+  BENCH_ASSERT(parameters.private_data.size() <= cm::kRepConsumerBytes, "private data of a REP has 196 bytes");
   BENCH_ASSERT(by_qpn(qp.number()) == nullptr, "a queue pair has one connection");
   if (qp.state() == rdma::QpState::error) {
     reject(connection, reason::no_qp, {});
@@ -275,8 +264,8 @@ bool ConnectionManager::move(CmConnection& connection, CmEvent event) {
   }
   loop().fold(std::uint64_t{connection.local_id} << 8 | static_cast<std::uint64_t>(event));
   if (trace().on()) {
-    const std::string text = fmt::format("connection {:08x}: {} -> {} ({})", connection.local_id,
-                                         name_of(source), name_of(*target), name_of(event));
+    const std::string text =
+        fmt::format("connection {:08x}: {} -> {} ({})", connection.local_id, name_of(source), name_of(*target), name_of(event));
     TraceEvent seen;
     seen.kind = TraceKind::state;
     seen.time = services_.world().now();
@@ -302,8 +291,7 @@ CmQueuePair* ConnectionManager::detach(CmConnection& connection) {
   return qp;
 }
 
-void ConnectionManager::know_remote(CmConnection& connection, std::uint32_t id, std::uint64_t guid,
-                                    std::uint32_t qpn) {
+void ConnectionManager::know_remote(CmConnection& connection, std::uint32_t id, std::uint64_t guid, std::uint32_t qpn) {
   connection.remote_id = id;
   connection.remote_guid = guid;
   connection.path.peer_qpn = qpn;
@@ -337,13 +325,20 @@ void ConnectionManager::establish_passive(CmConnection& connection, CmEvent even
 /// The user, or the end of its queue pair, wants the connection to be over.
 void ConnectionManager::end(CmConnection& connection) {
   switch (connection.state) {
-    case CmState::established: begin_disconnect(connection); break;
+    case CmState::established:
+      begin_disconnect(connection);
+      break;
     case CmState::req_sent:
-    case CmState::mra_req_received: withdraw(connection, reason::timeout); break;
+    case CmState::mra_req_received:
+      withdraw(connection, reason::timeout);
+      break;
     case CmState::mra_rep_sent:
     case CmState::rep_sent:
-    case CmState::mra_rep_received: withdraw(connection, reason::consumer_defined); break;
-    default: break;  // already on its way
+    case CmState::mra_rep_received:
+      withdraw(connection, reason::consumer_defined);
+      break;
+    default:
+      break;  // already on its way
   }
 }
 
@@ -384,9 +379,7 @@ void ConnectionManager::enter_timewait(CmConnection& connection) {
     remove(connection);
     return;
   }
-  const std::uint8_t code = connection.path.ack_timeout_code == 0
-                                ? options_.packet_lifetime_code
-                                : connection.path.ack_timeout_code;
+  const std::uint8_t code = connection.path.ack_timeout_code == 0 ? options_.packet_lifetime_code : connection.path.ack_timeout_code;
   loop().schedule_after(connection, cm_timeout(std::min(code, kTimewaitCodeMax)));
 }
 

@@ -91,8 +91,9 @@ inline constexpr FaultPoint kCmFaultPoints[] = {
     {cm_departure::kTransportUnchecked, "a REQ for another service type than RC is accepted"},
     {cm_departure::kMtuUnchecked, "a path MTU beyond the port's, or no MTU at all, is accepted"},
     {cm_departure::kMtuOneMore, "a path MTU one step beyond the port's is accepted"},
-    {cm_departure::kAnswersToPacketSource, "answers go to where the packet came from, not to the "
-                                           "primary local GID"},
+    {cm_departure::kAnswersToPacketSource,
+     "answers go to where the packet came from, not to the "
+     "primary local GID"},
     {cm_departure::kAlternatePathAccepted, "the REP claims an alternate path that nobody serves"},
     {cm_departure::kRepeatedRepNewPsn, "a repeated REP announces another starting PSN"},
     {cm_departure::kRepTidFresh, "the REP has a transaction ID of its own"},

@@ -22,9 +22,7 @@ class CmListener;
 class CmRequest;
 
 /// How long a CM timeout code lasts: 2^(code-8) ms, at least one.
-constexpr Duration cm_timeout(std::uint8_t code) {
-  return Duration::ms(std::int64_t{1} << (code > 8 ? code - 8 : 0));
-}
+constexpr Duration cm_timeout(std::uint8_t code) { return Duration::ms(std::int64_t{1} << (code > 8 ? code - 8 : 0)); }
 
 /// One end of one connection.
 class CmConnection final : public Event {
@@ -35,23 +33,23 @@ class CmConnection final : public Event {
   bool active = false;          ///< we sent the REQ
   bool alternate_path = false;  ///< the REQ names one
   std::uint32_t local_id = 0;
-  std::uint32_t remote_id = 0;   ///< 0 until the peer has said it
+  std::uint32_t remote_id = 0;  ///< 0 until the peer has said it
   std::uint64_t remote_guid = 0;
-  std::uint64_t tid = 0;         ///< of the REQ; all but DREQ and DREP carry it
-  std::uint32_t local_qpn = 0;   ///< 0 until a queue pair belongs to it
-  std::uint32_t peer_psn = 0;    ///< starting PSN that the peer announced
-  CmQueuePair* qp = nullptr;     ///< nullptr once forgotten or reported as over
+  std::uint64_t tid = 0;        ///< of the REQ; all but DREQ and DREP carry it
+  std::uint32_t local_qpn = 0;  ///< 0 until a queue pair belongs to it
+  std::uint32_t peer_psn = 0;   ///< starting PSN that the peer announced
+  CmQueuePair* qp = nullptr;    ///< nullptr once forgotten or reported as over
   PathFacts path;
-  rdma::ConnectionFacts facts;   ///< without private data
+  rdma::ConnectionFacts facts;                   ///< without private data
   std::uint8_t offered_responder_resources = 0;  ///< active: what our REQ said
   std::uint8_t offered_initiator_depth = 0;
-  bool hold_reply = false;       ///< active: the user decides on the REP
+  bool hold_reply = false;         ///< active: the user decides on the REP
   CmListener* listener = nullptr;  ///< passive, while half open
   CmRequest* request = nullptr;    ///< passive, while the listener decides
 
-  cm::Mad outstanding;           ///< what is sent again until answered
+  cm::Mad outstanding;  ///< what is sent again until answered
   Duration resend_interval;
-  std::uint8_t resends = 15;     ///< how often at most
+  std::uint8_t resends = 15;  ///< how often at most
   std::uint8_t resends_left = 0;
 
  private:
@@ -85,7 +83,7 @@ class CmRequest final : public rdma::ConnectionRequest {
  private:
   friend class ConnectionManager;
   std::shared_ptr<ConnectionManager*> manager_;  ///< holds nullptr when the manager is gone
-  CmConnection* connection_;  ///< nullptr once answered, or when the peer gave up
+  CmConnection* connection_;                     ///< nullptr once answered, or when the peer gave up
   bool answered_ = false;
   rdma::ConnectionFacts facts_;
   std::array<std::uint8_t, cm::kReqConsumerBytes> private_data_ = {};
@@ -96,14 +94,12 @@ class ConnectionManager final : public CmCore {
   ConnectionManager(CmServices& services, const CmOptions& options);
   ~ConnectionManager() override;
 
-  void connect(CmQueuePair& qp, const Endpoint& to,
-               const rdma::ConnectionParameters& parameters) override;
+  void connect(CmQueuePair& qp, const Endpoint& to, const rdma::ConnectionParameters& parameters) override;
   void disconnect(CmQueuePair& qp) override;
   void confirm(CmQueuePair& qp) override;
   void refuse(CmQueuePair& qp, std::uint16_t why, ByteView private_data) override;
   void forget(CmQueuePair& qp) override;
-  Result<std::unique_ptr<rdma::Listener>> listen(std::uint16_t port,
-                                                 rdma::ListenHandler& handler) override;
+  Result<std::unique_ptr<rdma::Listener>> listen(std::uint16_t port, rdma::ListenHandler& handler) override;
   void on_mad(const Endpoint& from, const IpAddress& to, ByteView mad) override;
   void data_before_rtu(std::uint32_t qpn) override;
   bool qpn_lingers(std::uint32_t qpn) const override { return lingering_.contains(qpn); }
@@ -175,15 +171,13 @@ class ConnectionManager final : public CmCore {
 
   // cm_send.cc: composing and sending.
   void send(const IpAddress& to, const cm::Mad& mad);
-  void compose_req(CmConnection& connection, const Endpoint& to,
-                   const rdma::ConnectionParameters& parameters);
+  void compose_req(CmConnection& connection, const Endpoint& to, const rdma::ConnectionParameters& parameters);
   void compose_rep(CmConnection& connection, const rdma::ConnectionParameters& parameters);
   void send_rtu(const CmConnection& connection);
   void compose_dreq(CmConnection& connection);
   void send_drep(const IpAddress& to, ByteView dreq);
   void send_mra(const CmConnection& connection, cm::About about);
-  void send_reject(const CmConnection& connection, cm::About about, std::uint16_t reason,
-                   ByteView private_data);
+  void send_reject(const CmConnection& connection, cm::About about, std::uint16_t reason, ByteView private_data);
   /// The answer to a message that belongs to no connection.
   void answer_reject(const IpAddress& to, ByteView mad, cm::About about, const Refusal& refusal);
   void trace_mad(std::string_view direction, const IpAddress& peer, ByteView mad);

@@ -21,12 +21,10 @@ void ConnectionManager::on_mad(const Endpoint& from, const IpAddress& to, ByteVi
   if (mad.size() != cm::kMadBytes) return trace().mark("cm.drop.length");
   trace_mad("from", from.address, mad);
   const View<cm::MadHeader> header{mad};
-  if (header.get(cm::mad::base_version) != cm::kMadBaseVersion &&
-      !departs(cm_departure::kBaseVersionUnchecked)) {
+  if (header.get(cm::mad::base_version) != cm::kMadBaseVersion && !departs(cm_departure::kBaseVersionUnchecked)) {
     return trace().mark("cm.drop.base_version");
   }
-  if ((header.get(cm::mad::management_class) != cm::kCmClass ||
-       header.get(cm::mad::class_version) != cm::kCmClassVersion) &&
+  if ((header.get(cm::mad::management_class) != cm::kCmClass || header.get(cm::mad::class_version) != cm::kCmClassVersion) &&
       !departs(cm_departure::kClassUnchecked)) {
     return trace().mark("cm.drop.class");
   }
@@ -40,16 +38,26 @@ void ConnectionManager::on_mad(const Endpoint& from, const IpAddress& to, ByteVi
 
 void ConnectionManager::on_message(const IpAddress& from, ByteView mad) {
   switch (View<cm::MadHeader>{mad}.get(cm::mad::attribute)) {
-    case Attribute::req: return on_req(from, mad);
-    case Attribute::mra: return on_mra(mad);
-    case Attribute::rej: return on_rej(mad);
-    case Attribute::rep: return on_rep(from, mad);
-    case Attribute::rtu: return on_rtu(mad);
-    case Attribute::dreq: return on_dreq(from, mad);
-    case Attribute::drep: return on_drep(mad);
-    case Attribute::lap: return on_lap(from, mad);
-    case Attribute::sidr_req: return on_sidr_req(from, mad);
-    default: return trace().mark("cm.drop.attribute");
+    case Attribute::req:
+      return on_req(from, mad);
+    case Attribute::mra:
+      return on_mra(mad);
+    case Attribute::rej:
+      return on_rej(mad);
+    case Attribute::rep:
+      return on_rep(from, mad);
+    case Attribute::rtu:
+      return on_rtu(mad);
+    case Attribute::dreq:
+      return on_dreq(from, mad);
+    case Attribute::drep:
+      return on_drep(mad);
+    case Attribute::lap:
+      return on_lap(from, mad);
+    case Attribute::sidr_req:
+      return on_sidr_req(from, mad);
+    default:
+      return trace().mark("cm.drop.attribute");
   }
 }
 
@@ -89,9 +97,7 @@ bool ConnectionManager::is_usable(const IpAddress& address) const {
 
 void ConnectionManager::on_req(const IpAddress& from, ByteView mad) {
   const auto req = cm::message_of<cm::Req>(mad);
-  const IpAddress answer_to = departs(cm_departure::kAnswersToPacketSource)
-                                  ? from
-                                  : cm::from_gid(req.get(cm::req::primary_local_gid));
+  const IpAddress answer_to = departs(cm_departure::kAnswersToPacketSource) ? from : cm::from_gid(req.get(cm::req::primary_local_gid));
   if (!is_usable(answer_to)) return trace().mark("cm.drop.req_without_return_path");
 
   const std::uint64_t guid = req.get(cm::req::local_ca_guid);
@@ -109,12 +115,10 @@ void ConnectionManager::on_req(const IpAddress& from, ByteView mad) {
   open_passive(answer_to, mad);
 }
 
-void ConnectionManager::on_repeated_req(CmConnection& connection, const IpAddress& answer_to,
-                                        ByteView mad) {
+void ConnectionManager::on_repeated_req(CmConnection& connection, const IpAddress& answer_to, ByteView mad) {
   const auto req = cm::message_of<cm::Req>(mad);
   trace().mark("cm.req.repeated");
-  const bool same = !connection.active &&
-                    connection.path.peer_qpn == req.get(cm::req::local_qpn) &&
+  const bool same = !connection.active && connection.path.peer_qpn == req.get(cm::req::local_qpn) &&
                     connection.peer_psn == req.get(cm::req::starting_psn);
   if (!same || connection.state == CmState::timewait) {
     // Not a repetition: a peer that started afresh and came to the same IDs.
@@ -153,8 +157,7 @@ ConnectionManager::Refusal ConnectionManager::judge_req(ByteView mad) {
   }
   const auto listener = port ? listeners_.find(*port) : listeners_.end();
   if (listener == listeners_.end()) {
-    return {departs(cm_departure::kNoListenerReason) ? reason::consumer_defined
-                                                     : reason::invalid_service_id};
+    return {departs(cm_departure::kNoListenerReason) ? reason::consumer_defined : reason::invalid_service_id};
   }
   const auto gid = req.get(cm::req::primary_remote_gid);
   if (cm::from_gid(gid) != services_.address() && !departs(cm_departure::kForeignGidAccepted)) {
@@ -162,8 +165,7 @@ ConnectionManager::Refusal ConnectionManager::judge_req(ByteView mad) {
     if (departs(cm_departure::kForeignGidNoInfo)) refusal.info_length = 0;
     return refusal;
   }
-  if (!ip_header_is_good(req.get(cm::req::private_data)) &&
-      !departs(cm_departure::kIpHeaderUnchecked)) {
+  if (!ip_header_is_good(req.get(cm::req::private_data)) && !departs(cm_departure::kIpHeaderUnchecked)) {
     return {reason::consumer_defined};
   }
   if (req.get(cm::req::transport) != cm::Transport::rc && !departs(cm_departure::kTransportUnchecked)) {
@@ -172,8 +174,7 @@ ConnectionManager::Refusal ConnectionManager::judge_req(ByteView mad) {
   if (req.get(cm::req::local_qpn) <= roce::kGsiQpn) return {reason::unsupported};
   const std::uint8_t mtu = req.get(cm::req::path_mtu);
   const unsigned most = std::min(services_.mtu_code(), kPathMtuCodeMax) + (departs(cm_departure::kMtuOneMore) ? 1u : 0u);
-  if ((mtu == 0 || mtu > most) &&
-      !departs(cm_departure::kMtuUnchecked)) {
+  if ((mtu == 0 || mtu > most) && !departs(cm_departure::kMtuUnchecked)) {
     return {reason::invalid_mtu, {services_.mtu_code()}, 1};
   }
   if (listener->second->half_open_ >= options_.half_open_max) {
@@ -194,8 +195,7 @@ void ConnectionManager::open_passive(const IpAddress& answer_to, ByteView mad) {
   connection.alternate_path = req.get(cm::req::alternate_local_lid) != 0;
   connection.resends = req.get(cm::req::max_cm_retries);
   connection.resend_interval = cm_timeout(req.get(cm::req::local_cm_timeout));
-  know_remote(connection, req.get(cm::req::local_comm_id), req.get(cm::req::local_ca_guid),
-              req.get(cm::req::local_qpn));
+  know_remote(connection, req.get(cm::req::local_comm_id), req.get(cm::req::local_ca_guid), req.get(cm::req::local_qpn));
 
   PathFacts& path = connection.path;
   path.peer = answer_to;
@@ -210,8 +210,7 @@ void ConnectionManager::open_passive(const IpAddress& answer_to, ByteView mad) {
 
   rdma::ConnectionFacts& facts = connection.facts;
   const bool v4 = services_.address().is_v4();
-  facts.peer = {cm::from_ip_header(ip.get(cm::ip_header::source), v4),
-                ip.get(cm::ip_header::source_port)};
+  facts.peer = {cm::from_ip_header(ip.get(cm::ip_header::source), v4), ip.get(cm::ip_header::source_port)};
   facts.responder_resources = req.get(cm::req::responder_resources);
   facts.initiator_depth = req.get(cm::req::initiator_depth);
   facts.rnr_retry_count = path.rnr_retry_count;
@@ -220,8 +219,7 @@ void ConnectionManager::open_passive(const IpAddress& answer_to, ByteView mad) {
   connection.listener = listeners_.at(port);
   rdma::ListenHandler& handler = connection.listener->handler_;
   move(connection, CmEvent::receive_req);
-  auto request = std::make_unique<CmRequest>(*this, connection,
-                                             ByteView{private_data}.subspan(cm::IpHeader::size));
+  auto request = std::make_unique<CmRequest>(*this, connection, ByteView{private_data}.subspan(cm::IpHeader::size));
   connection.request = request.get();
   handler.on_connection_request(std::move(request));
 }
@@ -243,8 +241,7 @@ void ConnectionManager::on_rep(const IpAddress& from, ByteView mad) {
   }
   if (awaits_rep(connection->state)) {
     if (rep.get(cm::rep::local_qpn) <= roce::kGsiQpn) return trace().mark("cm.drop.rep_qpn");
-    CmConnection* stale =
-        by_remote_qpn(rep.get(cm::rep::local_ca_guid), rep.get(cm::rep::local_qpn));
+    CmConnection* stale = by_remote_qpn(rep.get(cm::rep::local_ca_guid), rep.get(cm::rep::local_qpn));
     if (stale != nullptr) {
       // Our attempt goes on: the REQ will be repeated when the old connection is over.
       answer_reject(from, mad, About::rep, {reason::stale_connection});
@@ -275,8 +272,7 @@ void ConnectionManager::accept_rep(CmConnection& connection, ByteView mad) {
   }
   loop().cancel(connection);
   move(connection, connection.hold_reply ? CmEvent::send_mra_rep : CmEvent::receive_rep);
-  know_remote(connection, rep.get(cm::rep::local_comm_id), rep.get(cm::rep::local_ca_guid),
-              rep.get(cm::rep::local_qpn));
+  know_remote(connection, rep.get(cm::rep::local_comm_id), rep.get(cm::rep::local_ca_guid), rep.get(cm::rep::local_qpn));
   PathFacts& path = connection.path;
   connection.peer_psn = path.send_psn = rep.get(cm::rep::starting_psn);
   if (departs(cm_departure::kPsnSwapped)) std::swap(path.send_psn, path.receive_psn);
@@ -289,8 +285,7 @@ void ConnectionManager::accept_rep(CmConnection& connection, ByteView mad) {
     path.initiator_depth = connection.offered_initiator_depth;
   } else {
     path.initiator_depth = std::min(path.initiator_depth, connection.offered_initiator_depth);
-    path.responder_resources =
-        std::min(path.responder_resources, connection.offered_responder_resources);
+    path.responder_resources = std::min(path.responder_resources, connection.offered_responder_resources);
   }
   // The peer may hold its acknowledgements back for its ACK delay; our timer must outlast that.
   const std::uint8_t delay = rep.get(cm::rep::target_ack_delay);
@@ -344,8 +339,7 @@ void ConnectionManager::on_mra(ByteView mad) {
   if (!move(*connection, event)) return;
   trace().mark("cm.mra.received");
   // The time that the peer asks for, and the way there and back.
-  loop().schedule_after(*connection, cm_timeout(mra.get(cm::mra::service_timeout)) +
-                                         cm_timeout(options_.packet_lifetime_code) * 2);
+  loop().schedule_after(*connection, cm_timeout(mra.get(cm::mra::service_timeout)) + cm_timeout(options_.packet_lifetime_code) * 2);
 }
 
 // ---------------------------------------------------------------- REJ
@@ -371,8 +365,8 @@ CmConnection* ConnectionManager::rejected_connection(ByteView mad) {
 bool ConnectionManager::retry_with_smaller_mtu(CmConnection& connection, ByteView mad) {
   const auto rej = cm::message_of<cm::Rej>(mad);
   const std::uint8_t code = rej.get(cm::rej::info)[0];
-  if (rej.get(cm::rej::reason) != reason::invalid_mtu || rej.get(cm::rej::info_length) != 1 ||
-      code == 0 || code >= connection.path.mtu_code) {
+  if (rej.get(cm::rej::reason) != reason::invalid_mtu || rej.get(cm::rej::info_length) != 1 || code == 0 ||
+      code >= connection.path.mtu_code) {
     return false;
   }
   trace().mark("cm.req.smaller_mtu");
@@ -388,9 +382,7 @@ bool ConnectionManager::retry_with_smaller_mtu(CmConnection& connection, ByteVie
   next.resend_interval = connection.resend_interval;
   next.outstanding = connection.outstanding;
   next.outstanding.header().set(cm::mad::tid, next.tid);
-  next.outstanding.message<cm::Req>()
-      .set(cm::req::local_comm_id, next.local_id)
-      .set(cm::req::path_mtu, code);
+  next.outstanding.message<cm::Req>().set(cm::req::local_comm_id, next.local_id).set(cm::req::path_mtu, code);
   move(connection, CmEvent::receive_rej);
   CmQueuePair* qp = detach(connection);
   remove(connection);
@@ -440,8 +432,7 @@ void ConnectionManager::on_dreq(const IpAddress& from, ByteView mad) {
     if (!departs(cm_departure::kUnknownDreqSilent)) send_drep(from, mad);
     return;
   }
-  if (dreq.get(cm::dreq::remote_qpn) != connection->local_qpn &&
-      !departs(cm_departure::kDreqWrongQpnAccepted)) {
+  if (dreq.get(cm::dreq::remote_qpn) != connection->local_qpn && !departs(cm_departure::kDreqWrongQpnAccepted)) {
     return trace().mark("cm.dreq.wrong_qpn");
   }
   if (connection->state == CmState::timewait) {
@@ -467,8 +458,7 @@ void ConnectionManager::on_drep(ByteView mad) {
   const std::uint32_t peer_id = drep.get(cm::drep::local_comm_id);
   const bool any = departs(cm_departure::kDrepIdsUnchecked);
   CmConnection* connection = by_ids(drep.get(cm::drep::remote_comm_id), any ? 0 : peer_id);
-  if (connection == nullptr || (connection->remote_id != peer_id && !any) ||
-      connection->state != CmState::dreq_sent) {
+  if (connection == nullptr || (connection->remote_id != peer_id && !any) || connection->state != CmState::dreq_sent) {
     return trace().mark("cm.drop.drep_unexpected");
   }
   move(*connection, CmEvent::receive_drep);

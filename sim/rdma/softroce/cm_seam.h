@@ -15,8 +15,8 @@ struct PathFacts {
   IpAddress peer;
   std::uint8_t mtu_code = 3;  ///< 1 = 256 ... 5 = 4096
   std::uint32_t peer_qpn = 0;
-  std::uint32_t receive_psn = 0;  ///< PSN of the first request we accept
-  std::uint32_t send_psn = 0;     ///< PSN of the first request we send
+  std::uint32_t receive_psn = 0;         ///< PSN of the first request we accept
+  std::uint32_t send_psn = 0;            ///< PSN of the first request we send
   std::uint8_t responder_resources = 0;  ///< reads and atomics that we serve at a time
   std::uint8_t initiator_depth = 0;      ///< reads and atomics that we have in flight
   std::uint8_t ack_timeout_code = 0;     ///< 4.096 us * 2^code; 0 = never
@@ -53,30 +53,28 @@ struct CmOptions {
   /// What our REQs ask of the peer's retransmit timer, and what ours is when we are active:
   /// 4.096 us * 2^16 = 268 ms. Linux says 19 (2.1 s), which makes each lost READ response cost that.
   std::uint8_t local_ack_timeout_code = 16;
-  std::uint8_t target_ack_delay_code = 10;   ///< how late our acknowledgements may be, said in REPs
+  std::uint8_t target_ack_delay_code = 10;  ///< how late our acknowledgements may be, said in REPs
   std::uint8_t cm_response_timeout_code = 20;
   std::uint8_t packet_lifetime_code = 18;
   std::uint8_t max_cm_retries = 15;
-  std::uint8_t min_rnr_timer_code = 12;      ///< 0.64 ms
+  std::uint8_t min_rnr_timer_code = 12;  ///< 0.64 ms
   /// Connections that may wait for their end of the handshake; further REQs get REJ 3.
-  std::uint32_t half_open_max = 1024;        ///< per listener
-  std::uint32_t connections_max = 65536;     ///< all, with those in TIMEWAIT
+  std::uint32_t half_open_max = 1024;     ///< per listener
+  std::uint32_t connections_max = 65536;  ///< all, with those in TIMEWAIT
 };
 
 /// The connection manager as the device sees it.
 class CmCore {
  public:
   virtual ~CmCore() = default;
-  virtual void connect(CmQueuePair& qp, const Endpoint& to,
-                       const rdma::ConnectionParameters& parameters) = 0;
+  virtual void connect(CmQueuePair& qp, const Endpoint& to, const rdma::ConnectionParameters& parameters) = 0;
   virtual void disconnect(CmQueuePair& qp) = 0;
   /// The two answers to a reply that was held back.
   virtual void confirm(CmQueuePair& qp) = 0;
   virtual void refuse(CmQueuePair& qp, std::uint16_t reason, ByteView private_data) = 0;
   /// The queue pair is being destroyed; it is not touched again.
   virtual void forget(CmQueuePair& qp) = 0;
-  virtual Result<std::unique_ptr<rdma::Listener>> listen(std::uint16_t port,
-                                                         rdma::ListenHandler& handler) = 0;
+  virtual Result<std::unique_ptr<rdma::Listener>> listen(std::uint16_t port, rdma::ListenHandler& handler) = 0;
   /// A MAD of 256 bytes arrived on QP1.
   virtual void on_mad(const Endpoint& from, const IpAddress& to, ByteView mad256) = 0;
   /// A valid request arrived on a queue pair that is still ready_to_receive.
@@ -112,7 +110,6 @@ class CmServices {
 };
 
 /// Implemented in cm.cc.
-std::unique_ptr<CmCore> make_connection_manager(CmServices& services,
-                                                const CmOptions& options = {});
+std::unique_ptr<CmCore> make_connection_manager(CmServices& services, const CmOptions& options = {});
 
 }  // namespace fb::softroce

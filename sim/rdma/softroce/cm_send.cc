@@ -33,8 +33,7 @@ void ConnectionManager::send(const IpAddress& to, const cm::Mad& mad) {
 
 void ConnectionManager::trace_mad(std::string_view direction, const IpAddress& peer, ByteView mad) {
   if (!trace().on()) return;
-  const std::string text =
-      fmt::format("{} {}: {}", direction, to_string(peer), cm::describe_mad(mad));
+  const std::string text = fmt::format("{} {}: {}", direction, to_string(peer), cm::describe_mad(mad));
   TraceEvent seen;
   seen.kind = TraceKind::message;
   seen.time = services_.world().now();
@@ -47,8 +46,7 @@ void ConnectionManager::trace_mad(std::string_view direction, const IpAddress& p
 
 namespace {
 
-Bytes consumer_data(const IpAddress& source, std::uint16_t source_port, const IpAddress& destination,
-                    ByteView private_data, bool mapped) {
+Bytes consumer_data(const IpAddress& source, std::uint16_t source_port, const IpAddress& destination, ByteView private_data, bool mapped) {
   namespace ip = cm::ip_header;
   const auto form = [&](const IpAddress& a) { return mapped ? a.bytes() : cm::ip_header_form(a); };
   Record<cm::IpHeader> header;
@@ -63,11 +61,9 @@ Bytes consumer_data(const IpAddress& source, std::uint16_t source_port, const Ip
 
 }  // namespace
 
-void ConnectionManager::compose_req(CmConnection& connection, const Endpoint& to,
-                                    const rdma::ConnectionParameters& parameters) {
+void ConnectionManager::compose_req(CmConnection& connection, const Endpoint& to, const rdma::ConnectionParameters& parameters) {
   namespace req = cm::req;
-  const auto depth_max =
-      static_cast<std::uint8_t>(std::min<std::uint32_t>(services_.limits().max_reads, 255));
+  const auto depth_max = static_cast<std::uint8_t>(std::min<std::uint32_t>(services_.limits().max_reads, 255));
   connection.offered_responder_resources = std::min(parameters.responder_resources, depth_max);
   connection.offered_initiator_depth = std::min(parameters.initiator_depth, depth_max);
   connection.tid = new_tid();
@@ -84,8 +80,7 @@ void ConnectionManager::compose_req(CmConnection& connection, const Endpoint& to
   const auto drawn = static_cast<std::uint16_t>(random_.between(kActivePortFirst, kActivePortLast));
   const std::uint16_t port = parameters.source_port != 0 ? parameters.source_port : drawn;
   const IpAddress own = services_.address();
-  const std::uint8_t space =
-      departs(cm_departure::kReqServiceIdWrong) ? cm::kUdpPortSpace : cm::kTcpPortSpace;
+  const std::uint8_t space = departs(cm_departure::kReqServiceIdWrong) ? cm::kUdpPortSpace : cm::kTcpPortSpace;
   const int mtu = path.mtu_code + (departs(cm_departure::kReqMtuTooLarge) ? 1 : 0);
   connection.outstanding = cm::Mad{Attribute::req, connection.tid};
   connection.outstanding.message<cm::Req>()
@@ -112,13 +107,10 @@ void ConnectionManager::compose_req(CmConnection& connection, const Endpoint& to
       .set(req::primary_flow_label, std::uint32_t{port} * 31 + to.port)
       .set(req::primary_hop_limit, kHopLimit)
       .set(req::primary_ack_timeout, options_.local_ack_timeout_code)
-      .set(req::private_data,
-           consumer_data(own, port, to.address, parameters.private_data,
-                         departs(cm_departure::kReqIpHeaderMapped)));
+      .set(req::private_data, consumer_data(own, port, to.address, parameters.private_data, departs(cm_departure::kReqIpHeaderMapped)));
 }
 
-void ConnectionManager::compose_rep(CmConnection& connection,
-                                    const rdma::ConnectionParameters& parameters) {
+void ConnectionManager::compose_rep(CmConnection& connection, const rdma::ConnectionParameters& parameters) {
   namespace rep = cm::rep;
   PathFacts& path = connection.path;
   const std::uint32_t announced_psn = services_.random_psn();
@@ -129,20 +121,14 @@ void ConnectionManager::compose_rep(CmConnection& connection,
   path.responder_resources = parameters.responder_resources;
   path.initiator_depth = parameters.initiator_depth;
   if (!departs(cm_departure::kDepthNotClamped)) {
-    const auto limit =
-        static_cast<std::uint8_t>(std::min<std::uint32_t>(services_.limits().max_reads, 255));
-    path.responder_resources =
-        std::min({path.responder_resources, connection.facts.initiator_depth, limit});
-    path.initiator_depth =
-        std::min({path.initiator_depth, connection.facts.responder_resources, limit});
+    const auto limit = static_cast<std::uint8_t>(std::min<std::uint32_t>(services_.limits().max_reads, 255));
+    path.responder_resources = std::min({path.responder_resources, connection.facts.initiator_depth, limit});
+    path.initiator_depth = std::min({path.initiator_depth, connection.facts.responder_resources, limit});
   }
-  const cm::Failover failover = connection.alternate_path &&
-                                        !departs(cm_departure::kAlternatePathAccepted)
-                                    ? cm::Failover::not_supported
-                                    : cm::Failover::accepted;
+  const cm::Failover failover =
+      connection.alternate_path && !departs(cm_departure::kAlternatePathAccepted) ? cm::Failover::not_supported : cm::Failover::accepted;
   const std::uint32_t other = departs(cm_departure::kRepWrongCommId) ? 1 : 0;
-  connection.outstanding = cm::Mad{
-      Attribute::rep, departs(cm_departure::kRepTidFresh) ? new_tid() : connection.tid};
+  connection.outstanding = cm::Mad{Attribute::rep, departs(cm_departure::kRepTidFresh) ? new_tid() : connection.tid};
   connection.outstanding.message<cm::Rep>()
       .set(rep::local_comm_id, connection.local_id)
       .set(rep::remote_comm_id, connection.remote_id ^ other)
@@ -160,12 +146,9 @@ void ConnectionManager::compose_rep(CmConnection& connection,
 
 void ConnectionManager::send_rtu(const CmConnection& connection) {
   cm::Mad mad{Attribute::rtu, connection.tid};
-  mad.message<cm::Rtu>()
-      .set(cm::rtu::local_comm_id, connection.local_id)
-      .set(cm::rtu::remote_comm_id, connection.remote_id);
+  mad.message<cm::Rtu>().set(cm::rtu::local_comm_id, connection.local_id).set(cm::rtu::remote_comm_id, connection.remote_id);
   send(connection.path.peer, mad);
 }
-
 
 void ConnectionManager::compose_dreq(CmConnection& connection) {
   connection.outstanding = cm::Mad{Attribute::dreq, new_tid()};
@@ -196,8 +179,7 @@ void ConnectionManager::send_mra(const CmConnection& connection, About about) {
   send(connection.path.peer, mad);
 }
 
-void ConnectionManager::send_reject(const CmConnection& connection, About about, std::uint16_t why,
-                                    ByteView private_data) {
+void ConnectionManager::send_reject(const CmConnection& connection, About about, std::uint16_t why, ByteView private_data) {
   trace().mark("cm.rej.sent");
   // Before anything but the REQ was said, the peer has no use for an ID of ours.
   const bool unknown_to_peer = connection.state == CmState::req_received;
@@ -217,8 +199,7 @@ void ConnectionManager::send_reject(const CmConnection& connection, About about,
   send(connection.path.peer, mad);
 }
 
-void ConnectionManager::answer_reject(const IpAddress& to, ByteView mad, About about,
-                                      const Refusal& refusal) {
+void ConnectionManager::answer_reject(const IpAddress& to, ByteView mad, About about, const Refusal& refusal) {
   if (refusal.reason == reason::invalid_service_id && departs(cm_departure::kNoListenerSilent)) return;
   trace().mark("cm.rej.sent");
   const auto ids = cm::message_of<cm::Ids>(mad);

@@ -33,18 +33,13 @@ constexpr std::array<Transition, kCmEvents> kTransitions = {{
     {E::receive_rtu, from({S::rep_sent, S::mra_rep_received}), S::established},
     {E::receive_data, from({S::rep_sent, S::mra_rep_received}), S::established},
     {E::refuse, from({S::req_received, S::mra_req_sent}), S::idle},
-    {E::withdraw,
-     from({S::req_sent, S::mra_req_received, S::mra_rep_sent, S::rep_sent, S::mra_rep_received}), S::timewait},
-    {E::receive_rej, from({S::req_sent, S::mra_req_received, S::req_received, S::mra_req_sent}),
-     S::idle},
-    {E::receive_late_rej,
-     from({S::mra_rep_sent, S::rep_sent, S::mra_rep_received, S::established, S::dreq_sent}), S::timewait},
-    {E::give_up, from({S::req_sent, S::mra_req_received, S::rep_sent, S::mra_rep_received}),
-     S::timewait},
+    {E::withdraw, from({S::req_sent, S::mra_req_received, S::mra_rep_sent, S::rep_sent, S::mra_rep_received}), S::timewait},
+    {E::receive_rej, from({S::req_sent, S::mra_req_received, S::req_received, S::mra_req_sent}), S::idle},
+    {E::receive_late_rej, from({S::mra_rep_sent, S::rep_sent, S::mra_rep_received, S::established, S::dreq_sent}), S::timewait},
+    {E::give_up, from({S::req_sent, S::mra_req_received, S::rep_sent, S::mra_rep_received}), S::timewait},
     {E::send_dreq, from({S::established}), S::dreq_sent},
     // A DREQ while the RTU is missing says that the peer did get the REP.
-    {E::receive_dreq,
-     from({S::mra_rep_sent, S::rep_sent, S::mra_rep_received, S::established, S::dreq_sent}), S::timewait},
+    {E::receive_dreq, from({S::mra_rep_sent, S::rep_sent, S::mra_rep_received, S::established, S::dreq_sent}), S::timewait},
     {E::receive_drep, from({S::dreq_sent}), S::timewait},
     {E::dreq_unanswered, from({S::dreq_sent}), S::timewait},
     {E::timewait_over, from({S::timewait}), S::idle},
@@ -63,19 +58,17 @@ static_assert(in_order(), "the table is indexed by the event");
 }  // namespace
 
 std::string_view name_of(CmState state) {
-  constexpr std::array<std::string_view, kCmStates> kNames = {
-      "idle",         "req_sent", "mra_req_received", "mra_rep_sent", "req_received", "mra_req_sent",
-      "rep_sent", "mra_rep_received", "established",  "dreq_sent",    "timewait"};
+  constexpr std::array<std::string_view, kCmStates> kNames = {"idle",         "req_sent",     "mra_req_received", "mra_rep_sent",
+                                                              "req_received", "mra_req_sent", "rep_sent",         "mra_rep_received",
+                                                              "established",  "dreq_sent",    "timewait"};
   return kNames[static_cast<std::size_t>(state)];
 }
 
 std::string_view name_of(CmEvent event) {
   constexpr std::array<std::string_view, kCmEvents> kNames = {
-      "send_req",     "receive_req",     "send_mra_req",     "receive_mra_req", "send_rep",
-      "receive_rep",  "receive_mra_rep", "receive_rtu",      "receive_data",    "refuse",
-      "withdraw",     "receive_rej",     "receive_late_rej", "give_up",         "send_dreq",
-      "receive_dreq", "receive_drep",    "dreq_unanswered",  "timewait_over",
-      "send_mra_rep", "confirm"};
+      "send_req",    "receive_req",  "send_mra_req", "receive_mra_req", "send_rep",      "receive_rep",      "receive_mra_rep",
+      "receive_rtu", "receive_data", "refuse",       "withdraw",        "receive_rej",   "receive_late_rej", "give_up",
+      "send_dreq",   "receive_dreq", "receive_drep", "dreq_unanswered", "timewait_over", "send_mra_rep",     "confirm"};
   return kNames[static_cast<std::size_t>(event)];
 }
 

@@ -20,8 +20,8 @@ enum class CmState : std::uint8_t {
   rep_sent,          ///< passive: waiting for the RTU
   mra_rep_received,  ///< passive: the peer asked for more time
   established,
-  dreq_sent,         ///< waiting for the DREP
-  timewait,          ///< over, but neither IDs nor QPN are free yet
+  dreq_sent,  ///< waiting for the DREP
+  timewait,   ///< over, but neither IDs nor QPN are free yet
 };
 inline constexpr std::size_t kCmStates = 11;
 
@@ -45,8 +45,8 @@ enum class CmEvent : std::uint8_t {
   receive_drep,
   dreq_unanswered,
   timewait_over,
-  send_mra_rep,      ///< the reply is held back for the user
-  confirm,           ///< the user agrees to a reply that was held back
+  send_mra_rep,  ///< the reply is held back for the user
+  confirm,       ///< the user agrees to a reply that was held back
 };
 inline constexpr std::size_t kCmEvents = 21;
 
@@ -58,21 +58,15 @@ std::optional<CmState> cm_next(CmState state, CmEvent event);
 
 /// Passive connections that somebody else's message has opened and that are not established yet.
 constexpr bool is_half_open(CmState state) {
-  return state == CmState::req_received || state == CmState::mra_req_sent ||
-         state == CmState::rep_sent || state == CmState::mra_rep_received;
+  return state == CmState::req_received || state == CmState::mra_req_sent || state == CmState::rep_sent ||
+         state == CmState::mra_rep_received;
 }
 /// The listener's decision is awaited.
-constexpr bool awaits_decision(CmState state) {
-  return state == CmState::req_received || state == CmState::mra_req_sent;
-}
+constexpr bool awaits_decision(CmState state) { return state == CmState::req_received || state == CmState::mra_req_sent; }
 /// Our REP is out and unconfirmed.
-constexpr bool awaits_rtu(CmState state) {
-  return state == CmState::rep_sent || state == CmState::mra_rep_received;
-}
+constexpr bool awaits_rtu(CmState state) { return state == CmState::rep_sent || state == CmState::mra_rep_received; }
 /// Our REQ is out and unanswered.
-constexpr bool awaits_rep(CmState state) {
-  return state == CmState::req_sent || state == CmState::mra_req_received;
-}
+constexpr bool awaits_rep(CmState state) { return state == CmState::req_sent || state == CmState::mra_req_received; }
 
 /// The table as a Graphviz drawing.
 std::string cm_states_as_dot();

@@ -57,10 +57,8 @@ bool ReceiveRing::push(const rdma::ReceiveRequest& request) {
   if (length > 1u << 31) return false;
   std::size_t at = std::size_t{first_} + count_;
   if (at >= entries_.size()) at -= entries_.size();
-  entries_[at] = {request.id, static_cast<std::uint32_t>(length),
-                  static_cast<std::uint32_t>(request.sges.size())};
-  std::copy(request.sges.begin(), request.sges.end(),
-            sges_.begin() + static_cast<std::ptrdiff_t>(at * max_sges_));
+  entries_[at] = {request.id, static_cast<std::uint32_t>(length), static_cast<std::uint32_t>(request.sges.size())};
+  std::copy(request.sges.begin(), request.sges.end(), sges_.begin() + static_cast<std::ptrdiff_t>(at * max_sges_));
   ++count_;
   return true;
 }
@@ -69,8 +67,7 @@ bool ReceiveRing::pop(ReceiveEntry& entry, std::span<rdma::Sge> sges) {
   if (count_ == 0) return false;
   entry = entries_[first_];
   BENCH_ASSERT(sges.size() >= entry.sge_count, "the place for SGEs is as large as the ring's");
-  std::copy_n(sges_.begin() + static_cast<std::ptrdiff_t>(std::size_t{first_} * max_sges_),
-              entry.sge_count, sges.begin());
+  std::copy_n(sges_.begin() + static_cast<std::ptrdiff_t>(std::size_t{first_} * max_sges_), entry.sge_count, sges.begin());
   first_ = first_ + 1 == entries_.size() ? 0 : first_ + 1;
   --count_;
   return true;

@@ -12,8 +12,7 @@ namespace fb::softroce {
 
 class SoftCompletionQueue final : public rdma::CompletionQueue {
  public:
-  SoftCompletionQueue(World& world, std::uint32_t entries)
-      : world_(world), ring_(std::max<std::uint32_t>(entries, 1)) {}
+  SoftCompletionQueue(World& world, std::uint32_t entries) : world_(world), ring_(std::max<std::uint32_t>(entries, 1)) {}
 
   std::size_t poll(std::span<rdma::Completion> completions) override;
   void request_notify(rdma::CompletionHandler& handler, bool solicited_only) override;
@@ -68,8 +67,8 @@ class ReceiveRing {
 
 class SoftSharedReceiveQueue final : public rdma::SharedReceiveQueue {
  public:
-  SoftSharedReceiveQueue(World& world, std::uint32_t domain, std::uint32_t entries,
-                         std::uint32_t max_sges, rdma::SharedReceiveHandler* handler, SoftHooks* hooks)
+  SoftSharedReceiveQueue(World& world, std::uint32_t domain, std::uint32_t entries, std::uint32_t max_sges,
+                         rdma::SharedReceiveHandler* handler, SoftHooks* hooks)
       : world_(world), domain_(domain), ring_(entries, max_sges), handler_(handler), hooks_(hooks) {}
   bool post_receive(const rdma::ReceiveRequest& request) override { return ring_.push(request); }
   void arm_limit(std::uint32_t entries) override;

@@ -42,8 +42,7 @@ constexpr NamedCounter kCounters[] = {
     {"drop_old_response", &SoftCounters::drop_old_response},
     {"drop_ignored_nak", &SoftCounters::drop_ignored_nak},
 };
-static_assert(std::size(kCounters) * sizeof(std::uint64_t) == sizeof(SoftCounters),
-              "a counter is missing from the table");
+static_assert(std::size(kCounters) * sizeof(std::uint64_t) == sizeof(SoftCounters), "a counter is missing from the table");
 }  // namespace
 
 std::span<const NamedCounter> named_counters() { return kCounters; }

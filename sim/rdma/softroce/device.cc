@@ -29,10 +29,7 @@ SoftHooks& honest_hooks() {
   return hooks;
 }
 
-class SoftDevice final : public SoftRoceDevice,
-                         public CmServices,
-                         public QueuePairOwner,
-                         public net::DatagramReceiver {
+class SoftDevice final : public SoftRoceDevice, public CmServices, public QueuePairOwner, public net::DatagramReceiver {
  public:
   SoftDevice(World& world, std::unique_ptr<net::DatagramPort> port, const SoftRoceOptions& options)
       : world_(world),
@@ -64,17 +61,13 @@ class SoftDevice final : public SoftRoceDevice,
   std::unique_ptr<rdma::CompletionQueue> create_completion_queue(std::uint32_t entries) override {
     return std::make_unique<SoftCompletionQueue>(world_, entries);
   }
-  std::unique_ptr<rdma::SharedReceiveQueue> create_shared_receive_queue(
-      rdma::ProtectionDomain& domain, std::uint32_t entries,
-      rdma::SharedReceiveHandler* handler) override {
-    return std::make_unique<SoftSharedReceiveQueue>(world_,
-                                                    static_cast<SoftDomain&>(domain).number(),
-                                                    entries, options_.limits.max_sges, handler, options_.hooks);
+  std::unique_ptr<rdma::SharedReceiveQueue> create_shared_receive_queue(rdma::ProtectionDomain& domain, std::uint32_t entries,
+                                                                        rdma::SharedReceiveHandler* handler) override {
+    return std::make_unique<SoftSharedReceiveQueue>(world_, static_cast<SoftDomain&>(domain).number(), entries, options_.limits.max_sges,
+                                                    handler, options_.hooks);
   }
-  std::unique_ptr<rdma::QueuePair> create_queue_pair(
-      rdma::ProtectionDomain& domain, const rdma::QueuePairOptions& options) override;
-  Result<std::unique_ptr<rdma::Listener>> listen(std::uint16_t port,
-                                                 rdma::ListenHandler& handler) override {
+  std::unique_ptr<rdma::QueuePair> create_queue_pair(rdma::ProtectionDomain& domain, const rdma::QueuePairOptions& options) override;
+  Result<std::unique_ptr<rdma::Listener>> listen(std::uint16_t port, rdma::ListenHandler& handler) override {
     return connections_->listen(port, handler);
   }
 
@@ -91,9 +84,7 @@ class SoftDevice final : public SoftRoceDevice,
     const auto drawn = static_cast<std::uint32_t>(rng_.next());
     return options_.engine.near_wrap ? roce::kPsnMask - drawn % 4 : drawn & roce::kPsnMask;
   }
-  SoftHooks& hooks() override {
-    return options_.hooks != nullptr ? *options_.hooks : honest_hooks();
-  }
+  SoftHooks& hooks() override { return options_.hooks != nullptr ? *options_.hooks : honest_hooks(); }
   std::string_view name() const override { return options_.name; }
   CmQueuePair& queue_pair_of(rdma::QueuePair& qp) override { return seam_of(qp); }
 
@@ -141,8 +132,7 @@ class SoftDevice final : public SoftRoceDevice,
   std::unique_ptr<CmCore> connections_;
 };
 
-std::unique_ptr<rdma::QueuePair> SoftDevice::create_queue_pair(
-    rdma::ProtectionDomain& domain, const rdma::QueuePairOptions& options) {
+std::unique_ptr<rdma::QueuePair> SoftDevice::create_queue_pair(rdma::ProtectionDomain& domain, const rdma::QueuePairOptions& options) {
   rdma::QueuePairOptions bounded = options;
   const rdma::DeviceLimits& limits = options_.limits;
   bounded.send_entries = std::clamp(options.send_entries, 1u, limits.max_queue_entries);
@@ -152,8 +142,7 @@ std::unique_ptr<rdma::QueuePair> SoftDevice::create_queue_pair(
   const std::uint32_t qpn = take_qpn();
   auto qp = std::make_unique<SoftQueuePair>(
       *this,
-      QpCore::Surroundings{world_, memory_, counters_, options_.hooks, options_.engine,
-                           static_cast<SoftDomain&>(domain).number(), qpn},
+      QpCore::Surroundings{world_, memory_, counters_, options_.hooks, options_.engine, static_cast<SoftDomain&>(domain).number(), qpn},
       qpn, bounded, limits);
   table_[qpn & (table_.size() - 1)] = qp.get();
   ++queue_pairs_;
@@ -225,9 +214,7 @@ void SoftDevice::send_mad(const IpAddress& to, ByteView mad256) {
       .set(roce::bth::pkey, roce::kDefaultPkey)
       .set(roce::bth::destqp, roce::kGsiQpn)
       .set(roce::bth::psn, gsi_psn_);
-  MutableView<roce::Deth>{packet.subspan(roce::Bth::size)}
-      .set(roce::deth::qkey, roce::kGsiQkey)
-      .set(roce::deth::srcqp, roce::kGsiQpn);
+  MutableView<roce::Deth>{packet.subspan(roce::Bth::size)}.set(roce::deth::qkey, roce::kGsiQkey).set(roce::deth::srcqp, roce::kGsiQpn);
   std::copy(mad256.begin(), mad256.end(), packet.begin() + facts.header_bytes);
   gsi_psn_ = roce::psn_add(gsi_psn_, 1);
   if (options_.hooks != nullptr) options_.hooks->packet_out(packet);
@@ -239,8 +226,7 @@ void SoftDevice::send_mad(const IpAddress& to, ByteView mad256) {
 
 bool SoftDevice::icrc_good(const net::Arrival& arrival) {
   constexpr std::uint8_t kReservedBesideMarks = 0x3F;
-  if ((arrival.payload[4] & kReservedBesideMarks) != 0 &&
-      departs(Departure::icrc_covers_reserved_bits)) {
+  if ((arrival.payload[4] & kReservedBesideMarks) != 0 && departs(Departure::icrc_covers_reserved_bits)) {
     return false;
   }
   if (icrc_checker_.check(arrival.source, arrival.destination, arrival.payload, arrival.ip)) {
@@ -276,8 +262,7 @@ void SoftDevice::on_datagram(const net::Arrival& arrival) {
   }
   const std::size_t pad = header.get(roce::bth::padcnt);
   const std::size_t around = facts.header_bytes + pad + roce::kIcrcBytes;
-  if (bytes.size() < around || bytes.size() % 4 != 0 ||
-      (!facts.payload && bytes.size() != facts.header_bytes + roce::kIcrcBytes)) {
+  if (bytes.size() < around || bytes.size() % 4 != 0 || (!facts.payload && bytes.size() != facts.header_bytes + roce::kIcrcBytes)) {
     ++counters_.drop_bad_length;
     if (qp != nullptr && qp->takes_packets() && departs(Departure::answer_too_short)) {
       qp->answer_unknown(header.get(roce::bth::psn));
@@ -317,10 +302,9 @@ bool SoftDevice::passes_checks(const net::Arrival& arrival, const SoftQueuePair&
     return false;
   }
   const bool in_part = softroce::departs(qp, finer::kAddressInPart);
-  const bool from_peer = in_part ? arrival.source.address.bytes().back() == qp.path.peer.bytes().back()
-                                 : arrival.source.address == qp.path.peer;
-  if ((!from_peer || arrival.destination.address != address()) &&
-      !departs(Departure::accept_foreign_address)) {
+  const bool from_peer =
+      in_part ? arrival.source.address.bytes().back() == qp.path.peer.bytes().back() : arrival.source.address == qp.path.peer;
+  if ((!from_peer || arrival.destination.address != address()) && !departs(Departure::accept_foreign_address)) {
     ++counters_.drop_foreign_address;
     return false;
   }
@@ -330,8 +314,7 @@ bool SoftDevice::passes_checks(const net::Arrival& arrival, const SoftQueuePair&
     ++counters_.drop_bad_pkey;
     return false;
   }
-  if (departs(Departure::refuse_migreq_clear) &&
-      !View<roce::Bth>{arrival.payload}.get(roce::bth::migreq)) {
+  if (departs(Departure::refuse_migreq_clear) && !View<roce::Bth>{arrival.payload}.get(roce::bth::migreq)) {
     return false;
   }
   return icrc_good(arrival);
@@ -344,8 +327,7 @@ void SoftDevice::on_gsi(const net::Arrival& arrival, const roce::OpcodeFacts& fa
     return;
   }
   const ByteView rest = arrival.payload.subspan(roce::Bth::size);
-  if (View<roce::Deth>{rest}.get(roce::deth::qkey) != roce::kGsiQkey &&
-      !departs(Departure::accept_bad_qkey)) {
+  if (View<roce::Deth>{rest}.get(roce::deth::qkey) != roce::kGsiQkey && !departs(Departure::accept_bad_qkey)) {
     ++counters_.drop_bad_qkey;
     return;
   }
@@ -353,24 +335,20 @@ void SoftDevice::on_gsi(const net::Arrival& arrival, const roce::OpcodeFacts& fa
     ++counters_.drop_bad_pkey;
     return;
   }
-  if (arrival.payload.size() != facts.header_bytes + kMadBytes + roce::kIcrcBytes ||
-      header.get(roce::bth::padcnt) != 0) {
+  if (arrival.payload.size() != facts.header_bytes + kMadBytes + roce::kIcrcBytes || header.get(roce::bth::padcnt) != 0) {
     ++counters_.drop_bad_length;
     return;
   }
   if (!icrc_good(arrival)) return;
-  connections_->on_mad(arrival.source, arrival.destination.address,
-                       arrival.payload.subspan(facts.header_bytes, kMadBytes));
+  connections_->on_mad(arrival.source, arrival.destination.address, arrival.payload.subspan(facts.header_bytes, kMadBytes));
 }
 
 }  // namespace
 
-Result<std::unique_ptr<SoftRoceDevice>> make_softroce(World& world, net::DatagramHost& host,
-                                                      const SoftRoceOptions& options) {
+Result<std::unique_ptr<SoftRoceDevice>> make_softroce(World& world, net::DatagramHost& host, const SoftRoceOptions& options) {
   auto port = host.open({options.address, options.port});
   if (!port.ok()) return Failure{port.error()};
-  return std::unique_ptr<SoftRoceDevice>(
-      std::make_unique<SoftDevice>(world, std::move(port).value(), options));
+  return std::unique_ptr<SoftRoceDevice>(std::make_unique<SoftDevice>(world, std::move(port).value(), options));
 }
 
 }  // namespace fb::softroce

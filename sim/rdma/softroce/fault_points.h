@@ -130,8 +130,6 @@ std::span<const FaultPoint> soft_fault_points();
 std::string_view name_of(Departure point);
 
 /// Asks the hooks. Null hooks are the honest device.
-inline bool departs(SoftHooks* hooks, Departure point) {
-  return hooks != nullptr && hooks->departs(name_of(point));
-}
+inline bool departs(SoftHooks* hooks, Departure point) { return hooks != nullptr && hooks->departs(name_of(point)); }
 
 }  // namespace fb::softroce

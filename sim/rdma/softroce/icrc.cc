@@ -19,8 +19,7 @@ constexpr std::size_t kUdpHeader = 8;
 
 }  // namespace
 
-IcrcPath::IcrcPath(const Endpoint& source, const Endpoint& destination)
-    : v4_(destination.address.is_v4()) {
+IcrcPath::IcrcPath(const Endpoint& source, const Endpoint& destination) : v4_(destination.address.is_v4()) {
   std::fill_n(masked_.begin(), kLrh, std::uint8_t{0xFF});
   std::uint8_t* ip = masked_.data() + kLrh;
   const auto& from = source.address.bytes();
@@ -69,12 +68,10 @@ std::uint32_t IcrcPath::compute(ByteView packet, const IpFacts& ip) const {
 
 void seal_icrc(const IcrcPath& path, MutableBytes udp_payload, const IpFacts& ip) {
   const std::size_t packet_bytes = udp_payload.size() - roce::kIcrcBytes;
-  store_le<std::uint32_t>(&udp_payload[packet_bytes],
-                          path.compute(udp_payload.first(packet_bytes), ip));
+  store_le<std::uint32_t>(&udp_payload[packet_bytes], path.compute(udp_payload.first(packet_bytes), ip));
 }
 
-bool IcrcChecker::check(const Endpoint& source, const Endpoint& destination, ByteView udp_payload,
-                        const std::optional<IpFacts>& ip) {
+bool IcrcChecker::check(const Endpoint& source, const Endpoint& destination, ByteView udp_payload, const std::optional<IpFacts>& ip) {
   if (source != source_ || destination != destination_) {
     source_ = source;
     destination_ = destination;
@@ -88,8 +85,7 @@ bool IcrcChecker::check(const Endpoint& source, const Endpoint& destination, Byt
   return path_.compute(udp_payload.first(packet_bytes), ip.value_or(IpFacts{})) == received;
 }
 
-std::optional<std::uint16_t> IcrcChecker::solve_identification(const IcrcPath& path,
-                                                               ByteView udp_payload) {
+std::optional<std::uint16_t> IcrcChecker::solve_identification(const IcrcPath& path, ByteView udp_payload) {
   const std::size_t packet_bytes = udp_payload.size() - roce::kIcrcBytes;
   const std::uint32_t received = load_le<std::uint32_t>(&udp_payload[packet_bytes]);
   std::uint32_t difference = received ^ path.compute(udp_payload.first(packet_bytes), IpFacts{});

@@ -41,8 +41,7 @@ class IcrcChecker {
  public:
   /// `udp_payload` with the ICRC at its end, at least 16 bytes. Without `ip`, IPv4 packets are
   /// assumed to carry DF.
-  bool check(const Endpoint& source, const Endpoint& destination, ByteView udp_payload,
-             const std::optional<IpFacts>& ip);
+  bool check(const Endpoint& source, const Endpoint& destination, ByteView udp_payload, const std::optional<IpFacts>& ip);
   /// The IPv4 identification that explains the ICRC, if there is one.
   std::optional<std::uint16_t> solve_identification(const IcrcPath& path, ByteView udp_payload);
 

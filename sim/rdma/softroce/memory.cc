@@ -60,9 +60,7 @@ MemoryTable::Region* MemoryTable::slot_of(std::uint32_t key) {
   const std::size_t slot = static_cast<std::size_t>(key >> 8) - first_index_;
   return slot < regions_.size() && regions_[slot].live ? &regions_[slot] : nullptr;
 }
-const MemoryTable::Region* MemoryTable::slot_of(std::uint32_t key) const {
-  return const_cast<MemoryTable*>(this)->slot_of(key);
-}
+const MemoryTable::Region* MemoryTable::slot_of(std::uint32_t key) const { return const_cast<MemoryTable*>(this)->slot_of(key); }
 
 void MemoryTable::remove(std::uint32_t key) {
   Region* region = slot_of(key);
@@ -72,9 +70,8 @@ void MemoryTable::remove(std::uint32_t key) {
   free_.push_back(static_cast<std::size_t>(region - regions_.data()));
 }
 
-bool MemoryTable::fast_register(std::uint32_t domain, std::uint32_t key, MutableBytes memory,
-                                std::uint64_t iova, rdma::Access access, std::uint8_t key_byte,
-                                std::uint32_t queue, SoftHooks* hooks) {
+bool MemoryTable::fast_register(std::uint32_t domain, std::uint32_t key, MutableBytes memory, std::uint64_t iova, rdma::Access access,
+                                std::uint8_t key_byte, std::uint32_t queue, SoftHooks* hooks) {
   Region* region = slot_of(key);
   if (region == nullptr || !region->fast || region->valid || region->domain != domain) return false;
   if (memory.size() > region->max_length && !departs(hooks, finer::kFastRegionUnbounded)) return false;
@@ -90,8 +87,7 @@ bool MemoryTable::fast_register(std::uint32_t domain, std::uint32_t key, Mutable
 
 bool MemoryTable::invalidate(std::uint32_t domain, std::uint32_t key, std::uint32_t queue) {
   Region* region = slot_of(key);
-  if (region == nullptr || !region->fast || !region->valid || region->domain != domain)
-    return false;
+  if (region == nullptr || !region->fast || !region->valid || region->domain != domain) return false;
   if (region->key_byte != (key & 0xFF)) return false;
   if (region->queue != 0 && queue != 0 && region->queue != queue) return false;
   region->valid = false;
@@ -100,9 +96,8 @@ bool MemoryTable::invalidate(std::uint32_t domain, std::uint32_t key, std::uint3
   return true;
 }
 
-MemoryTable::Found MemoryTable::find(std::uint32_t domain, std::uint32_t key, std::uint64_t address,
-                                     std::uint64_t length, rdma::Access access,
-                                     SoftHooks* hooks, std::uint32_t queue) const {
+MemoryTable::Found MemoryTable::find(std::uint32_t domain, std::uint32_t key, std::uint64_t address, std::uint64_t length,
+                                     rdma::Access access, SoftHooks* hooks, std::uint32_t queue) const {
   const Region* region = slot_of(key);
   if (region == nullptr && departs(hooks, finer::kResponderServesDeregistered)) {
     const std::size_t slot = static_cast<std::size_t>(key >> 8) - first_index_;
@@ -110,16 +105,14 @@ MemoryTable::Found MemoryTable::find(std::uint32_t domain, std::uint32_t key, st
   }
   if (region == nullptr || !region->valid) return {KeyCheck::unknown_key, nullptr};
   if (hooks != nullptr && hooks->key_lost()) return {KeyCheck::unknown_key, nullptr};
-  if (region->key_byte != (key & 0xFF) &&
-      !departs(hooks, Departure::responder_key_byte_unchecked)) {
+  if (region->key_byte != (key & 0xFF) && !departs(hooks, Departure::responder_key_byte_unchecked)) {
     return {KeyCheck::unknown_key, nullptr};
   }
   if (region->queue != 0 && queue != 0 && region->queue != queue) return {KeyCheck::unknown_key, nullptr};
   if (region->domain != domain && !departs(hooks, Departure::responder_pd_unchecked)) {
     return {KeyCheck::wrong_domain, nullptr};
   }
-  if (!rdma::allows(region->access, access) &&
-      !departs(hooks, Departure::responder_access_unchecked)) {
+  if (!rdma::allows(region->access, access) && !departs(hooks, Departure::responder_access_unchecked)) {
     return {KeyCheck::no_right, nullptr};
   }
   // No sum that could wrap: address + length may exceed 2^64.

@@ -29,9 +29,8 @@ class MemoryTable {
   /// FRWR: makes a free fast region valid. Its index stays, its key byte becomes `key_byte`.
   /// False when the region is not free, is not of `domain` or is too small. Peers may use it through queue
   /// pair `queue` alone, unless that is 0.
-  bool fast_register(std::uint32_t domain, std::uint32_t key, MutableBytes memory,
-                     std::uint64_t iova, rdma::Access access, std::uint8_t key_byte, std::uint32_t queue,
-                     SoftHooks* hooks = nullptr);
+  bool fast_register(std::uint32_t domain, std::uint32_t key, MutableBytes memory, std::uint64_t iova, rdma::Access access,
+                     std::uint8_t key_byte, std::uint32_t queue, SoftHooks* hooks = nullptr);
   /// Makes a valid fast region free. False for any other key, and for a peer's request that came on another
   /// queue pair than the region's (0: our own request).
   bool invalidate(std::uint32_t domain, std::uint32_t key, std::uint32_t queue = 0);
@@ -43,8 +42,8 @@ class MemoryTable {
   /// Looks up `length` bytes at `address` under `key` and checks them against domain and rights, and
   /// requests of a peer against the queue pair on which they came (0: our own access).
   /// `hooks` may waive single checks; what it returns is in bounds of some region all the same.
-  Found find(std::uint32_t domain, std::uint32_t key, std::uint64_t address, std::uint64_t length,
-             rdma::Access access, SoftHooks* hooks = nullptr, std::uint32_t queue = 0) const;
+  Found find(std::uint32_t domain, std::uint32_t key, std::uint64_t address, std::uint64_t length, rdma::Access access,
+             SoftHooks* hooks = nullptr, std::uint32_t queue = 0) const;
 
   /// The current key of the region with this key's index: its low byte changes with FRWR.
   std::uint32_t current_key(std::uint32_t key) const;
@@ -69,9 +68,7 @@ class MemoryTable {
   };
   Region* slot_of(std::uint32_t key);
   const Region* slot_of(std::uint32_t key) const;
-  std::uint32_t key_of(std::size_t slot) const {
-    return (first_index_ + static_cast<std::uint32_t>(slot)) << 8 | regions_[slot].key_byte;
-  }
+  std::uint32_t key_of(std::size_t slot) const { return (first_index_ + static_cast<std::uint32_t>(slot)) << 8 | regions_[slot].key_byte; }
   std::size_t take_slot();
 
   std::uint32_t first_index_;
@@ -85,8 +82,7 @@ class MemoryTable {
 /// The user's handle of a region.
 class SoftRegion final : public rdma::MemoryRegion {
  public:
-  SoftRegion(MemoryTable& table, std::uint32_t key, bool fast)
-      : table_(table), key_(key), fast_(fast) {}
+  SoftRegion(MemoryTable& table, std::uint32_t key, bool fast) : table_(table), key_(key), fast_(fast) {}
   ~SoftRegion() override { table_.remove(key_); }
   std::uint32_t lkey() const override { return table_.current_key(key_); }
   std::uint32_t rkey() const override { return table_.current_key(key_); }
@@ -103,12 +99,10 @@ class SoftRegion final : public rdma::MemoryRegion {
 class SoftDomain final : public rdma::ProtectionDomain {
  public:
   SoftDomain(MemoryTable& table, std::uint32_t number) : table_(table), number_(number) {}
-  std::unique_ptr<rdma::MemoryRegion> register_memory(MutableBytes memory,
-                                                      rdma::Access access) override {
+  std::unique_ptr<rdma::MemoryRegion> register_memory(MutableBytes memory, rdma::Access access) override {
     return std::make_unique<SoftRegion>(table_, table_.add(number_, memory, access), false);
   }
-  std::unique_ptr<rdma::MemoryRegion> register_memory_at(std::uint64_t iova, MutableBytes memory,
-                                                         rdma::Access access) override {
+  std::unique_ptr<rdma::MemoryRegion> register_memory_at(std::uint64_t iova, MutableBytes memory, rdma::Access access) override {
     return std::make_unique<SoftRegion>(table_, table_.add_at(iova, number_, memory, access), false);
   }
   std::unique_ptr<rdma::MemoryRegion> allocate_fast_region(std::size_t max_bytes) override {

@@ -33,8 +33,8 @@ namespace {
 
 /// Calls use(piece of memory) for each SGE that the range touches.
 template <class Use>
-bool for_each_piece(const QpCore& core, std::span<const rdma::Sge> sges, std::uint32_t offset,
-                    std::size_t length, rdma::Access access, Use&& use) {
+bool for_each_piece(const QpCore& core, std::span<const rdma::Sge> sges, std::uint32_t offset, std::size_t length, rdma::Access access,
+                    Use&& use) {
   const bool reverse = departs(core, finer::kSgesInReverse);
   const bool any_domain = departs(core, finer::kSgesOfAnyDomain);
   for (std::size_t i = 0; i < sges.size(); ++i) {
@@ -57,30 +57,24 @@ bool for_each_piece(const QpCore& core, std::span<const rdma::Sge> sges, std::ui
 
 }  // namespace
 
-bool gather_sges(const QpCore& core, std::span<const rdma::Sge> sges, std::uint32_t offset,
-                 MutableBytes to) {
+bool gather_sges(const QpCore& core, std::span<const rdma::Sge> sges, std::uint32_t offset, MutableBytes to) {
   std::uint8_t* at = to.data();
-  return for_each_piece(core, sges, offset, to.size(), rdma::Access::none,
-                        [&](const std::uint8_t* data, std::size_t n) {
-                          std::memcpy(at, data, n);
-                          at += n;
-                        });
+  return for_each_piece(core, sges, offset, to.size(), rdma::Access::none, [&](const std::uint8_t* data, std::size_t n) {
+    std::memcpy(at, data, n);
+    at += n;
+  });
 }
 
-bool scatter_sges(const QpCore& core, std::span<const rdma::Sge> sges, std::uint32_t offset,
-                  ByteView from) {
+bool scatter_sges(const QpCore& core, std::span<const rdma::Sge> sges, std::uint32_t offset, ByteView from) {
   const std::uint8_t* at = from.data();
-  return for_each_piece(core, sges, offset, from.size(), rdma::Access::local_write,
-                        [&](std::uint8_t* data, std::size_t n) {
-                          std::memcpy(data, at, n);
-                          at += n;
-                        });
+  return for_each_piece(core, sges, offset, from.size(), rdma::Access::local_write, [&](std::uint8_t* data, std::size_t n) {
+    std::memcpy(data, at, n);
+    at += n;
+  });
 }
 
-bool sges_readable(const QpCore& core, std::span<const rdma::Sge> sges, std::uint32_t offset,
-                   std::uint32_t length) {
-  return for_each_piece(core, sges, offset, length, rdma::Access::none,
-                        [](std::uint8_t*, std::size_t) {});
+bool sges_readable(const QpCore& core, std::span<const rdma::Sge> sges, std::uint32_t offset, std::uint32_t length) {
+  return for_each_piece(core, sges, offset, length, rdma::Access::none, [](std::uint8_t*, std::size_t) {});
 }
 
 }  // namespace fb::softroce

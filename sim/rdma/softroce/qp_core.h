@@ -91,12 +91,9 @@ class QpCore {
 
 /// Copies between SGE lists and packets. Offsets count through the list as one stretch of bytes.
 /// Both return false when a key does not cover its SGE; scatter() then may have copied a part.
-bool gather_sges(const QpCore& core, std::span<const rdma::Sge> sges, std::uint32_t offset,
-                 MutableBytes to);
-bool scatter_sges(const QpCore& core, std::span<const rdma::Sge> sges, std::uint32_t offset,
-                  ByteView from);
+bool gather_sges(const QpCore& core, std::span<const rdma::Sge> sges, std::uint32_t offset, MutableBytes to);
+bool scatter_sges(const QpCore& core, std::span<const rdma::Sge> sges, std::uint32_t offset, ByteView from);
 /// True when gather_sges() would succeed.
-bool sges_readable(const QpCore& core, std::span<const rdma::Sge> sges, std::uint32_t offset,
-                   std::uint32_t length);
+bool sges_readable(const QpCore& core, std::span<const rdma::Sge> sges, std::uint32_t offset, std::uint32_t length);
 
 }  // namespace fb::softroce

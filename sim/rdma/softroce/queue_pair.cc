@@ -10,9 +10,8 @@ namespace fb::softroce {
 
 using rdma::QpState;
 
-SoftQueuePair::SoftQueuePair(QueuePairOwner& owner, const QpCore::Surroundings& surroundings,
-                             std::uint32_t number, const rdma::QueuePairOptions& options,
-                             const rdma::DeviceLimits& limits)
+SoftQueuePair::SoftQueuePair(QueuePairOwner& owner, const QpCore::Surroundings& surroundings, std::uint32_t number,
+                             const rdma::QueuePairOptions& options, const rdma::DeviceLimits& limits)
     : QpCore(surroundings),
       owner_(owner),
       number_(number),
@@ -87,16 +86,10 @@ void SoftQueuePair::to_ready_to_send(const PathFacts& facts) {
 
 void SoftQueuePair::established(const rdma::ConnectionFacts& facts) {
   established_ = true;
-  report({Report::Kind::established,
-          0,
-          facts,
-          {facts.private_data.begin(), facts.private_data.end()}});
+  report({Report::Kind::established, 0, facts, {facts.private_data.begin(), facts.private_data.end()}});
 }
 void SoftQueuePair::accepted(const rdma::ConnectionFacts& facts) {
-  report({Report::Kind::accepted,
-          0,
-          facts,
-          {facts.private_data.begin(), facts.private_data.end()}});
+  report({Report::Kind::accepted, 0, facts, {facts.private_data.begin(), facts.private_data.end()}});
 }
 void SoftQueuePair::rejected(std::uint16_t reason, ByteView private_data) {
   report({Report::Kind::rejected, reason, {}, {private_data.begin(), private_data.end()}});
@@ -131,22 +124,19 @@ bool SoftQueuePair::spoil(rdma::Completion& completion) {
     completion.status = CompletionStatus::flushed;
   }
   if (receive && told(finer::kCompletionReceivesMixedUp)) {
-    completion.opcode = with_immediate ? CompletionOpcode::receive
-                                       : CompletionOpcode::receive_rdma_with_immediate;
+    completion.opcode = with_immediate ? CompletionOpcode::receive : CompletionOpcode::receive_rdma_with_immediate;
   }
   if (told(finer::kCompletionOtherQueuePair)) ++completion.qp_number;
   const bool read = completion.opcode == CompletionOpcode::rdma_read;
   if (read && told(finer::kCompletionReadLonger)) completion.byte_length += 8;
   if (!receive && told(finer::kCompletionAllSends)) completion.opcode = CompletionOpcode::send;
   const bool flushed = completion.status == CompletionStatus::flushed;
-  if (flushed && told(receive ? finer::kCompletionFlushedReceivesVanish
-                              : finer::kCompletionFlushedSendsVanish)) {
+  if (flushed && told(receive ? finer::kCompletionFlushedReceivesVanish : finer::kCompletionFlushedSendsVanish)) {
     return false;
   }
   constexpr unsigned kRound = 65;
   return ++completions_[receive ? 1 : 0] != kRound ||
-         !told(receive ? finer::kCompletionReceivesEndAfterRound
-                       : finer::kCompletionSendsEndAfterRound);
+         !told(receive ? finer::kCompletionReceivesEndAfterRound : finer::kCompletionSendsEndAfterRound);
 }
 
 void SoftQueuePair::push(rdma::CompletionQueue* queue, rdma::Completion& completion) {
@@ -162,9 +152,7 @@ void SoftQueuePair::push(rdma::CompletionQueue* queue, rdma::Completion& complet
   want_work();
 }
 void SoftQueuePair::complete_send(rdma::Completion completion) { push(send_queue_, completion); }
-void SoftQueuePair::complete_receive(rdma::Completion completion) {
-  push(receive_queue_, completion);
-}
+void SoftQueuePair::complete_receive(rdma::Completion completion) { push(receive_queue_, completion); }
 
 bool SoftQueuePair::take_receive(ReceiveEntry& entry, std::span<rdma::Sge> sges) {
   return shared_ != nullptr ? shared_->pop(entry, sges) : receives_.pop(entry, sges);
@@ -214,8 +202,7 @@ void SoftQueuePair::work() {
 
 void SoftQueuePair::answer_unknown(std::uint32_t psn) {
   MutableBytes rest = open({.opcode = roce::Opcode::acknowledge, .psn = psn});
-  MutableView<roce::Aeth>{rest}.set(roce::aeth::syndrome,
-                                    roce::nak_syndrome(roce::NakCode::invalid_request));
+  MutableView<roce::Aeth>{rest}.set(roce::aeth::syndrome, roce::nak_syndrome(roce::NakCode::invalid_request));
   commit_packet();
 }
 
@@ -223,8 +210,7 @@ void SoftQueuePair::set_state(QpState state, std::string_view why) {
   const QpState before = state_;
   state_ = state;
   if (!s.world.trace().on()) return;
-  const std::string text = fmt::format("qp 0x{:06x} {} -> {}: {}", number_, rdma::name_of(before),
-                                       rdma::name_of(state), why);
+  const std::string text = fmt::format("qp 0x{:06x} {} -> {}: {}", number_, rdma::name_of(before), rdma::name_of(state), why);
   TraceEvent event;
   event.kind = TraceKind::state;
   event.time = s.world.now();

@@ -29,9 +29,8 @@ class QueuePairOwner {
 
 class SoftQueuePair final : public rdma::QueuePair, public CmQueuePair, public QpCore {
  public:
-  SoftQueuePair(QueuePairOwner& owner, const QpCore::Surroundings& surroundings,
-                std::uint32_t number, const rdma::QueuePairOptions& options,
-                const rdma::DeviceLimits& limits);
+  SoftQueuePair(QueuePairOwner& owner, const QpCore::Surroundings& surroundings, std::uint32_t number,
+                const rdma::QueuePairOptions& options, const rdma::DeviceLimits& limits);
   ~SoftQueuePair() override;
 
   // rdma::QueuePair and CmQueuePair
@@ -41,9 +40,7 @@ class SoftQueuePair final : public rdma::QueuePair, public CmQueuePair, public Q
   bool post_receive(const rdma::ReceiveRequest& request) override;
   void connect(const Endpoint& to, const rdma::ConnectionParameters& parameters) override;
   void confirm() override { owner_.connections().confirm(*this); }
-  void refuse(std::uint16_t reason, ByteView private_data) override {
-    owner_.connections().refuse(*this, reason, private_data);
-  }
+  void refuse(std::uint16_t reason, ByteView private_data) override { owner_.connections().refuse(*this, reason, private_data); }
   void disconnect() override;
   void fail() override;
 
@@ -69,9 +66,7 @@ class SoftQueuePair final : public rdma::QueuePair, public CmQueuePair, public Q
   void on_packet(const InPacket& packet);
   /// The engines' turn: requests first, then answers.
   void work();
-  bool takes_packets() const {
-    return state_ == rdma::QpState::ready_to_receive || state_ == rdma::QpState::ready_to_send;
-  }
+  bool takes_packets() const { return state_ == rdma::QpState::ready_to_receive || state_ == rdma::QpState::ready_to_send; }
   /// A deviation: what the honest device drops is answered with NAK invalid request.
   void answer_unknown(std::uint32_t psn);
 

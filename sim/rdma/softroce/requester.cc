@@ -54,8 +54,7 @@ bool RcRequester::post(const rdma::SendRequest& request) {
   e.sge_count = static_cast<std::uint32_t>(request.sges.size());
   e.remote_address = request.remote_address;
   e.rkey = request.rkey;
-  e.immediate_or_key = request.opcode == SendOpcode::send_with_invalidate ||
-                               request.opcode == SendOpcode::local_invalidate
+  e.immediate_or_key = request.opcode == SendOpcode::send_with_invalidate || request.opcode == SendOpcode::local_invalidate
                            ? request.invalidate_rkey
                            : request.immediate;
   e.compare = request.compare;
@@ -68,9 +67,8 @@ bool RcRequester::post(const rdma::SendRequest& request) {
     e.key_byte = request.key_byte;
     e.this_queue_only = request.this_queue_only;
   }
-  std::copy(
-      request.sges.begin(), request.sges.end(),
-      sges_.begin() + static_cast<std::ptrdiff_t>(std::size_t{tail_ & mask_} * limits_.max_sges));
+  std::copy(request.sges.begin(), request.sges.end(),
+            sges_.begin() + static_cast<std::ptrdiff_t>(std::size_t{tail_ & mask_} * limits_.max_sges));
   if (e.inlined && length > 0) {
     if (inline_.empty()) inline_.resize(ring_.size() * limits_.max_inline_bytes);
     // The verbs do not look at the keys of inline data; here an address is nothing without one.
@@ -138,8 +136,7 @@ bool RcRequester::may_start(Entry& e) {
       retire();
       return false;
     }
-    if (reads_in_flight_ >= core_.path.initiator_depth &&
-        !core_.departs(Departure::requester_read_depth_ignored)) {
+    if (reads_in_flight_ >= core_.path.initiator_depth && !core_.departs(Departure::requester_read_depth_ignored)) {
       return false;
     }
     // Half the PSN range is the most that may be outstanding.
@@ -170,8 +167,7 @@ void RcRequester::run_local(Entry& e) {
       e.opcode == SendOpcode::local_invalidate
           ? memory.invalidate(core_.s.domain, e.immediate_or_key)
           : memory.fast_register(core_.s.domain, e.rkey, e.memory, e.iova, e.access, e.key_byte,
-                                 e.this_queue_only && !departs(core_, finer::kKeyOfAnyQueue) ? core_.s.number : 0,
-                                 core_.s.hooks);
+                                 e.this_queue_only && !departs(core_, finer::kKeyOfAnyQueue) ? core_.s.number : 0, core_.s.hooks);
   if (good) {
     e.done = true;
   } else {
@@ -217,8 +213,7 @@ roce::Opcode RcRequester::data_opcode(const Entry& e, bool first, bool last) con
 bool RcRequester::ack_needed(const Entry& e, bool last) {
   if (core_.departs(Departure::requester_no_ack_request)) return false;
   const std::uint32_t window = core_.s.options.window_packets;
-  bool needed =
-      ++packets_without_ack_request_ >= std::max(window / 4, 1u) || outstanding() + 1 >= window;
+  bool needed = ++packets_without_ack_request_ >= std::max(window / 4, 1u) || outstanding() + 1 >= window;
   if (last && !needed) {
     // The last packet of a message that nobody wants to hear of may leave it to the next message,
     // when that one follows at once.
@@ -248,10 +243,7 @@ bool RcRequester::send_data(Entry& e) {
   MutableBytes rest = core_.open(out);
   const roce::OpcodeFacts& facts = roce::facts_of(out.opcode);
   if (facts.reth) {
-    MutableView<roce::Reth>{rest}
-        .set(roce::reth::va, e.remote_address)
-        .set(roce::reth::rkey, e.rkey)
-        .set(roce::reth::dmalen, e.length);
+    MutableView<roce::Reth>{rest}.set(roce::reth::va, e.remote_address).set(roce::reth::rkey, e.rkey).set(roce::reth::dmalen, e.length);
     rest = rest.subspan(roce::Reth::size);
   }
   if (facts.immdt || facts.ieth) {
@@ -276,8 +268,7 @@ void RcRequester::send_read(Entry& e) {
   e.asked_again = e.asked_again || next_psn_ != sent_end_psn_;
   e.request_psn = next_psn_;
   packets_without_ack_request_ = 0;
-  MutableBytes rest =
-      core_.open({.opcode = Opcode::read_request, .psn = next_psn_, .ack_request = true});
+  MutableBytes rest = core_.open({.opcode = Opcode::read_request, .psn = next_psn_, .ack_request = true});
   MutableView<roce::Reth>{rest}
       .set(roce::reth::va, e.remote_address + offset)
       .set(roce::reth::rkey, e.rkey)
@@ -289,9 +280,8 @@ void RcRequester::send_read(Entry& e) {
 void RcRequester::send_atomic(Entry& e) {
   const bool swap = e.opcode == SendOpcode::compare_and_swap;
   packets_without_ack_request_ = 0;
-  MutableBytes rest = core_.open({.opcode = swap ? Opcode::compare_and_swap : Opcode::fetch_and_add,
-                                  .psn = next_psn_,
-                                  .ack_request = true});
+  MutableBytes rest =
+      core_.open({.opcode = swap ? Opcode::compare_and_swap : Opcode::fetch_and_add, .psn = next_psn_, .ack_request = true});
   MutableView<roce::AtomicEth>{rest}
       .set(roce::atomiceth::va, e.remote_address)
       .set(roce::atomiceth::rkey, e.rkey)

@@ -66,29 +66,22 @@ class RcRequester {
   };
 
   static bool is_local(const Entry& e) {
-    return e.opcode == rdma::SendOpcode::fast_register ||
-           e.opcode == rdma::SendOpcode::local_invalidate;
+    return e.opcode == rdma::SendOpcode::fast_register || e.opcode == rdma::SendOpcode::local_invalidate;
   }
   static bool is_atomic(const Entry& e) {
-    return e.opcode == rdma::SendOpcode::compare_and_swap ||
-           e.opcode == rdma::SendOpcode::fetch_and_add;
+    return e.opcode == rdma::SendOpcode::compare_and_swap || e.opcode == rdma::SendOpcode::fetch_and_add;
   }
-  static bool is_read_like(const Entry& e) {
-    return e.opcode == rdma::SendOpcode::rdma_read || is_atomic(e);
-  }
+  static bool is_read_like(const Entry& e) { return e.opcode == rdma::SendOpcode::rdma_read || is_atomic(e); }
   static bool is_write(const Entry& e) {
-    return e.opcode == rdma::SendOpcode::rdma_write ||
-           e.opcode == rdma::SendOpcode::rdma_write_with_immediate;
+    return e.opcode == rdma::SendOpcode::rdma_write || e.opcode == rdma::SendOpcode::rdma_write_with_immediate;
   }
 
   Entry& at(std::uint32_t index) { return ring_[index & mask_]; }
   std::span<const rdma::Sge> sges_of(std::uint32_t index) const {
-    return {sges_.data() + std::size_t{index & mask_} * limits_.max_sges,
-            ring_[index & mask_].sge_count};
+    return {sges_.data() + std::size_t{index & mask_} * limits_.max_sges, ring_[index & mask_].sge_count};
   }
   MutableBytes inline_of(std::uint32_t index) {
-    return {inline_.data() + std::size_t{index & mask_} * limits_.max_inline_bytes,
-            limits_.max_inline_bytes};
+    return {inline_.data() + std::size_t{index & mask_} * limits_.max_inline_bytes, limits_.max_inline_bytes};
   }
   bool acceptable(const rdma::SendRequest& request, std::uint64_t length) const;
 
@@ -103,9 +96,7 @@ class RcRequester {
   bool ack_needed(const Entry& entry, bool last);
   roce::Opcode data_opcode(const Entry& entry, bool first, bool last) const;
   std::uint32_t outstanding() const { return (next_psn_ - una_psn_) & roce::kPsnMask; }
-  std::uint32_t offset_of(const Entry& entry, std::uint32_t psn) const {
-    return ((psn - entry.first_psn) & roce::kPsnMask) * core_.mtu;
-  }
+  std::uint32_t offset_of(const Entry& entry, std::uint32_t psn) const { return ((psn - entry.first_psn) & roce::kPsnMask) * core_.mtu; }
   void sent_until(std::uint32_t psn);
 
   // Responses (requester_responses.cc).
@@ -156,7 +147,7 @@ class RcRequester {
   std::uint32_t rnr_psn_ = 0;
   bool running_ = false;
   bool rnr_waiting_ = false;
-  bool recovering_ = false;  // a NAK has been obeyed and no progress was made since
+  bool recovering_ = false;      // a NAK has been obeyed and no progress was made since
   bool one_nak_obeyed_ = false;  // only a departure asks
   Instant ack_deadline_;
   Timer<RcRequester, &RcRequester::on_ack_timer> ack_timer_{"rc.ack_timeout", *this};

@@ -81,8 +81,7 @@ void RcRequester::on_acknowledge(const InPacket& packet) {
   switch (roce::kind_of_syndrome(syndrome)) {
     case roce::SyndromeKind::ack:
       if (!acknowledge_before(psn_add(packet.psn, 1))) implied_nak();
-      if (running_ && una_psn_ != next_psn_ &&
-          departs(core_, finer::kRequesterResendsOnPartialAck)) {
+      if (running_ && una_psn_ != next_psn_ && departs(core_, finer::kRequesterResendsOnPartialAck)) {
         rewind();
       }
       return;
@@ -94,8 +93,7 @@ void RcRequester::on_acknowledge(const InPacket& packet) {
       on_nak(packet.psn, value);
       return;
     case roce::SyndromeKind::reserved:
-      if (reach_head(packet.psn))
-        fail_head(CompletionStatus::bad_response, "reserved AETH syndrome");
+      if (reach_head(packet.psn)) fail_head(CompletionStatus::bad_response, "reserved AETH syndrome");
       return;
   }
 }
@@ -193,8 +191,7 @@ void RcRequester::on_rnr_nak(std::uint32_t psn, std::uint8_t timer_code) {
       return;
     }
     recovering_ = true;
-  } else if (core_.path.rnr_retry_count < 7 ||
-             departs(core_, finer::kRequesterRnrSevenIsFinite)) {
+  } else if (core_.path.rnr_retry_count < 7 || departs(core_, finer::kRequesterRnrSevenIsFinite)) {
     --rnr_retries_left_;
   }
   core_.mark("rc.rnr.wait");
@@ -234,9 +231,7 @@ void RcRequester::on_read_response(const InPacket& packet) {
   }
   const std::uint32_t offset = offset_of(e, packet.psn);
   const bool aeth_fits =
-      !packet.facts->aeth ||
-      roce::kind_of_syndrome(View<roce::Aeth>{packet.headers}.get(roce::aeth::syndrome)) ==
-          roce::SyndromeKind::ack;
+      !packet.facts->aeth || roce::kind_of_syndrome(View<roce::Aeth>{packet.headers}.get(roce::aeth::syndrome)) == roce::SyndromeKind::ack;
   const bool fits = read_opcode_fits(e, packet) && packet.payload.size() == std::min(core_.mtu, e.length - offset);
   if ((!fits && !departs(core_, finer::kRequesterTakesAnyLength)) || !aeth_fits) {
     fail_head(CompletionStatus::bad_response, "read response of wrong kind or length");
@@ -257,9 +252,7 @@ void RcRequester::on_atomic_response(const InPacket& packet) {
     fail_head(CompletionStatus::bad_response, "atomic response for another kind of request");
     return;
   }
-  std::uint64_t original =
-      View<roce::AtomicAckEth>{packet.headers.subspan(roce::Aeth::size)}.get(
-          roce::atomicacketh::origremdt);
+  std::uint64_t original = View<roce::AtomicAckEth>{packet.headers.subspan(roce::Aeth::size)}.get(roce::atomicacketh::origremdt);
   if (departs(core_, finer::kRequesterAtomicResultSwapped)) {
     original = __builtin_bswap64(original);
   }
@@ -280,8 +273,7 @@ bool RcRequester::acknowledge_before(std::uint32_t limit) {
     retire();
     if (!running_) return true;
     Entry& e = at(head_);
-    BENCH_ASSERT(head_ != tail_ && e.started && !is_local(e),
-                 "an unacknowledged PSN has a request");
+    BENCH_ASSERT(head_ != tail_ && e.started && !is_local(e), "an unacknowledged PSN has a request");
     if (is_read_like(e)) return false;
     if (psn_before(e.last_psn, limit)) {
       progress(psn_add(e.last_psn, 1));

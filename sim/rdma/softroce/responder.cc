@@ -11,8 +11,7 @@ using rdma::CompletionStatus;
 using roce::NakCode;
 using roce::psn_add;
 
-RcResponder::RcResponder(QpCore& core, std::uint32_t max_receive_sges)
-    : core_(core), receive_sges_(max_receive_sges) {}
+RcResponder::RcResponder(QpCore& core, std::uint32_t max_receive_sges) : core_(core), receive_sges_(max_receive_sges) {}
 
 void RcResponder::start() {
   expected_psn_ = core_.path.receive_psn & roce::kPsnMask;
@@ -182,9 +181,7 @@ void RcResponder::on_write(const InPacket& packet) {
     refuse(packet, NakCode::invalid_request, "RDMA WRITE packet of wrong length");
     return;
   }
-  const bool takes_receive =
-      packet.facts->last &&
-      (packet.facts->immdt || core_.departs(Departure::responder_write_completes_receive));
+  const bool takes_receive = packet.facts->last && (packet.facts->immdt || core_.departs(Departure::responder_write_completes_receive));
   if (takes_receive && !hold_receive(packet)) {
     // The whole packet comes again.
     if (packet.facts->first) message_ = Message::none;
@@ -204,8 +201,7 @@ void RcResponder::on_write(const InPacket& packet) {
 }
 
 bool RcResponder::begin_write(const InPacket& packet) {
-  if (!rdma::allows(core_.rights, rdma::Access::remote_write) &&
-      !core_.departs(Departure::responder_qp_rights_unchecked)) {
+  if (!rdma::allows(core_.rights, rdma::Access::remote_write) && !core_.departs(Departure::responder_qp_rights_unchecked)) {
     refuse(packet, NakCode::invalid_request, "RDMA WRITE is not allowed on the queue pair");
     return false;
   }
@@ -217,14 +213,11 @@ bool RcResponder::begin_write(const InPacket& packet) {
     refuse(packet, NakCode::invalid_request, "RDMA WRITE longer than 2^31");
     return false;
   }
-  const bool check =
-      write_length_ > 0 || core_.departs(Departure::responder_zero_length_checks_key);
+  const bool check = write_length_ > 0 || core_.departs(Departure::responder_zero_length_checks_key);
   if (!check) return true;
-  const std::uint32_t length = departs(core_, finer::kResponderRangeByPacket)
-                                   ? std::min(write_length_, core_.mtu)
-                                   : write_length_;
-  const auto found = core_.s.memory.find(core_.s.domain, write_rkey_, write_address_, length,
-                                         rdma::Access::remote_write, core_.s.hooks, core_.s.number);
+  const std::uint32_t length = departs(core_, finer::kResponderRangeByPacket) ? std::min(write_length_, core_.mtu) : write_length_;
+  const auto found =
+      core_.s.memory.find(core_.s.domain, write_rkey_, write_address_, length, rdma::Access::remote_write, core_.s.hooks, core_.s.number);
   if (found.check == KeyCheck::ok) return true;
   if (found.check == KeyCheck::unknown_key && core_.departs(Departure::responder_rkey_unchecked)) {
     return true;
@@ -244,11 +237,10 @@ bool RcResponder::place_write(const InPacket& packet) {
   const std::size_t n = packet.payload.size();
   if (n == 0) return true;
   // Looked up for each packet: the region may have been invalidated since the first.
-  const auto found = core_.s.memory.find(core_.s.domain, write_rkey_, write_address_, n,
-                                         rdma::Access::remote_write, core_.s.hooks, core_.s.number);
+  const auto found =
+      core_.s.memory.find(core_.s.domain, write_rkey_, write_address_, n, rdma::Access::remote_write, core_.s.hooks, core_.s.number);
   if (found.check != KeyCheck::ok) {
-    if (found.check != KeyCheck::unknown_key ||
-        !core_.departs(Departure::responder_rkey_unchecked)) {
+    if (found.check != KeyCheck::unknown_key || !core_.departs(Departure::responder_rkey_unchecked)) {
       access_refused(packet, "RDMA WRITE refused by key, domain, right or range");
       return false;
     }
@@ -269,8 +261,7 @@ void RcResponder::complete_message(const InPacket& packet, rdma::CompletionOpcod
   completion.id = receive_.id;
   completion.opcode = opcode;
   completion.solicited = packet.solicited && (packet.facts->first || !departs(core_, finer::kSolicitedByFirstPacket));
-  completion.byte_length =
-      opcode == rdma::CompletionOpcode::receive ? received_bytes_ : write_length_;
+  completion.byte_length = opcode == rdma::CompletionOpcode::receive ? received_bytes_ : write_length_;
   if (core_.departs(Departure::responder_length_counts_pad)) {
     completion.byte_length = (completion.byte_length + 3) & ~3u;
   }
@@ -290,8 +281,7 @@ void RcResponder::complete_message(const InPacket& packet, rdma::CompletionOpcod
   receive_held_ = false;
   message_ = Message::none;
   msn_ = psn_add(msn_, core_.departs(Departure::responder_msn_not_counted) ? 0 : 1);
-  if (opcode == rdma::CompletionOpcode::receive_rdma_with_immediate &&
-      core_.departs(Departure::responder_write_immediate_no_completion)) {
+  if (opcode == rdma::CompletionOpcode::receive_rdma_with_immediate && core_.departs(Departure::responder_write_immediate_no_completion)) {
     return;
   }
   core_.complete_receive(completion);
@@ -388,8 +378,7 @@ void RcResponder::sequence_nak() {
   ++core_.s.counters.sequence_naks_sent;
   core_.mark("rc.nak.sequence.sent");
   const bool wrong = core_.departs(Departure::responder_nak_wrong_psn);
-  nak_when_allowed(wrong ? psn_add(expected_psn_, 1) : expected_psn_,
-                   roce::nak_syndrome(NakCode::psn_sequence_error));
+  nak_when_allowed(wrong ? psn_add(expected_psn_, 1) : expected_psn_, roce::nak_syndrome(NakCode::psn_sequence_error));
 }
 
 void RcResponder::not_ready(std::uint32_t psn) {
@@ -397,8 +386,7 @@ void RcResponder::not_ready(std::uint32_t psn) {
   core_.mark("rc.rnr.sent");
   rnr_waiting_ = true;
   std::uint8_t code = core_.path.min_rnr_timer_code;
-  if (core_.departs(Departure::responder_rnr_wrong_timer))
-    code = static_cast<std::uint8_t>(code ^ 1);
+  if (core_.departs(Departure::responder_rnr_wrong_timer)) code = static_cast<std::uint8_t>(code ^ 1);
   nak_when_allowed(psn, roce::rnr_syndrome(code));
 }
 

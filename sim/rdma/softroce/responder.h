@@ -73,8 +73,7 @@ class RcResponder {
   void on_duplicate(const InPacket& packet);
   void replay_read(const InPacket& packet);
   void replay_atomic(const InPacket& packet);
-  void begin_train(Accepted& accepted, std::uint32_t psn, std::uint64_t address,
-                   std::uint32_t length);
+  void begin_train(Accepted& accepted, std::uint32_t psn, std::uint64_t address, std::uint32_t length);
   Accepted* first_due();
   void serve(std::uint32_t packets);
   void send_read_response(Accepted& accepted);

@@ -18,8 +18,7 @@ bool RcResponder::may_accept(const InPacket& packet, rdma::Access right) {
     refuse(packet, NakCode::invalid_request, "request inside a message");
     return false;
   }
-  if (!rdma::allows(core_.rights, right) &&
-      !core_.departs(Departure::responder_qp_rights_unchecked)) {
+  if (!rdma::allows(core_.rights, right) && !core_.departs(Departure::responder_qp_rights_unchecked)) {
     refuse(packet, NakCode::invalid_request, "operation is not allowed on the queue pair");
     return false;
   }
@@ -50,8 +49,7 @@ RcResponder::Accepted& RcResponder::remember(std::uint32_t first_psn, std::uint3
   return accepted;
 }
 
-void RcResponder::begin_train(Accepted& accepted, std::uint32_t psn, std::uint64_t address,
-                              std::uint32_t length) {
+void RcResponder::begin_train(Accepted& accepted, std::uint32_t psn, std::uint64_t address, std::uint32_t length) {
   if (!accepted.due) ++responses_due_;
   accepted.due = true;
   accepted.train_first_psn = accepted.train_next_psn = psn;
@@ -71,11 +69,9 @@ void RcResponder::on_read(const InPacket& packet) {
     return;
   }
   if (length > 0 || core_.departs(Departure::responder_zero_length_checks_key)) {
-    const std::uint32_t checked = departs(core_, finer::kResponderRangeByPacket)
-                                      ? std::min(length, core_.mtu)
-                                      : length;
-    const auto found = core_.s.memory.find(core_.s.domain, rkey, address, checked,
-                                           rdma::Access::remote_read, core_.s.hooks, core_.s.number);
+    const std::uint32_t checked = departs(core_, finer::kResponderRangeByPacket) ? std::min(length, core_.mtu) : length;
+    const auto found =
+        core_.s.memory.find(core_.s.domain, rkey, address, checked, rdma::Access::remote_read, core_.s.hooks, core_.s.number);
     if (found.check != KeyCheck::ok) {
       access_refused(packet, "RDMA READ refused by key, domain, right or range");
       return;
@@ -99,8 +95,8 @@ void RcResponder::on_atomic(const InPacket& packet) {
     refuse(packet, NakCode::invalid_request, "atomic at an address that is not aligned to 8");
     return;
   }
-  const auto found = core_.s.memory.find(core_.s.domain, eth.get(roce::atomiceth::rkey), address, 8,
-                                         rdma::Access::remote_atomic, core_.s.hooks, core_.s.number);
+  const auto found = core_.s.memory.find(core_.s.domain, eth.get(roce::atomiceth::rkey), address, 8, rdma::Access::remote_atomic,
+                                         core_.s.hooks, core_.s.number);
   const bool unchecked = departs(core_, finer::kResponderAtomicKeyUnchecked);
   if (found.check != KeyCheck::ok && !unchecked) {
     access_refused(packet, "atomic refused by key, domain, right or range");
@@ -153,20 +149,17 @@ void RcResponder::replay_read(const InPacket& packet) {
   const std::uint32_t length = reth.get(roce::reth::dmalen);
   for (std::size_t i = 0; i < accepted_count_; ++i) {
     Accepted& accepted = accepted_[(accepted_first_ + i) % accepted_.size()];
-    if (accepted.atomic || psn_before(packet.psn, accepted.first_psn) ||
-        psn_before(accepted.last_psn, packet.psn)) {
+    if (accepted.atomic || psn_before(packet.psn, accepted.first_psn) || psn_before(accepted.last_psn, packet.psn)) {
       continue;
     }
-    const std::uint32_t offset =
-        static_cast<std::uint32_t>(psn_distance(packet.psn, accepted.first_psn)) * core_.mtu;
+    const std::uint32_t offset = static_cast<std::uint32_t>(psn_distance(packet.psn, accepted.first_psn)) * core_.mtu;
     const bool whole = offset == 0 && length == accepted.length;
     const bool unbounded = departs(core_, finer::kResponderReplayUnbounded);
     if (unbounded) accepted.rkey = reth.get(roce::reth::rkey);
     const bool any_key = departs(core_, finer::kReplayUnderAnyKey);
     const bool any_address = departs(core_, finer::kReplayUnderAnyAddress);
     if ((reth.get(roce::reth::rkey) != accepted.rkey && !any_key) || offset > accepted.length ||
-        (length > accepted.length - offset && !unbounded) ||
-        (reth.get(roce::reth::va) != accepted.address + offset && !any_address) ||
+        (length > accepted.length - offset && !unbounded) || (reth.get(roce::reth::va) != accepted.address + offset && !any_address) ||
         (!whole && core_.departs(Departure::responder_partial_replay_refused))) {
       break;
     }
@@ -194,8 +187,8 @@ void RcResponder::replay_atomic(const InPacket& packet) {
     core_.mark("rc.atomic.replayed");
     if (core_.departs(Departure::responder_atomic_executed_twice)) {
       const View<roce::AtomicEth> eth{packet.headers};
-      const auto found = core_.s.memory.find(core_.s.domain, accepted.rkey, accepted.address, 8,
-                                             rdma::Access::remote_atomic, nullptr, core_.s.number);
+      const auto found =
+          core_.s.memory.find(core_.s.domain, accepted.rkey, accepted.address, 8, rdma::Access::remote_atomic, nullptr, core_.s.number);
       if (found.check == KeyCheck::ok) {
         accepted.original = load_le<std::uint64_t>(found.data);
         store_le<std::uint64_t>(found.data, accepted.original + eth.get(roce::atomiceth::swapdt));
@@ -234,17 +227,14 @@ void RcResponder::send_read_response(Accepted& accepted) {
   const std::uint32_t psn = accepted.train_next_psn;
   const bool first = psn == accepted.train_first_psn;
   const bool last = psn == accepted.train_last_psn;
-  const std::uint32_t offset =
-      static_cast<std::uint32_t>(psn_distance(psn, accepted.train_first_psn)) * core_.mtu;
+  const std::uint32_t offset = static_cast<std::uint32_t>(psn_distance(psn, accepted.train_first_psn)) * core_.mtu;
   const std::uint32_t bytes = std::min(core_.mtu, accepted.train_length - offset);
   const std::uint8_t* data = nullptr;
   if (bytes > 0) {
     // The data is read now; the region may have been invalidated since the request came.
-    const auto found =
-        core_.s.memory.find(core_.s.domain, accepted.rkey, accepted.train_address + offset, bytes,
-                            rdma::Access::remote_read, core_.s.hooks, core_.s.number);
-    if (found.check != KeyCheck::ok && accepted.answered &&
-        !core_.departs(Departure::responder_late_duplicate_fatal)) {
+    const auto found = core_.s.memory.find(core_.s.domain, accepted.rkey, accepted.train_address + offset, bytes, rdma::Access::remote_read,
+                                           core_.s.hooks, core_.s.number);
+    if (found.check != KeyCheck::ok && accepted.answered && !core_.departs(Departure::responder_late_duplicate_fatal)) {
       // A late duplicate: the requester had its data, and the owner of the region knew it.
       ++core_.s.counters.drop_unknown_duplicate;
       end_train(accepted);
@@ -287,15 +277,13 @@ void RcResponder::end_train(Accepted& accepted) {
 }
 
 void RcResponder::send_atomic_response(Accepted& accepted) {
-  const MutableBytes rest =
-      core_.open({.opcode = Opcode::atomic_acknowledge, .psn = accepted.first_psn});
+  const MutableBytes rest = core_.open({.opcode = Opcode::atomic_acknowledge, .psn = accepted.first_psn});
   put_aeth(rest, roce::kAckSyndrome);
   std::uint64_t original = accepted.original;
   if (core_.departs(Departure::responder_atomic_little_endian)) {
     original = __builtin_bswap64(original);
   }
-  MutableView<roce::AtomicAckEth>{rest.subspan(roce::Aeth::size)}.set(roce::atomicacketh::origremdt,
-                                                                      original);
+  MutableView<roce::AtomicAckEth>{rest.subspan(roce::Aeth::size)}.set(roce::atomicacketh::origremdt, original);
   core_.commit_packet();
   if (ack_wanted_ && psn_before(ack_psn_, accepted.first_psn)) ack_wanted_ = false;
   end_train(accepted);

@@ -45,7 +45,6 @@ class SoftRoceDevice : public rdma::Device {
 };
 
 /// Opens address:port on `host`. Fails when the port is taken.
-Result<std::unique_ptr<SoftRoceDevice>> make_softroce(World& world, net::DatagramHost& host,
-                                                      const SoftRoceOptions& options);
+Result<std::unique_ptr<SoftRoceDevice>> make_softroce(World& world, net::DatagramHost& host, const SoftRoceOptions& options);
 
 }  // namespace fb::softroce

@@ -15,8 +15,8 @@ struct CmFacts {
 
 struct CmEvent {
   rdma_cm_event_type type;
-  int status = 0;         ///< a negative errno, or a reject reason
-  Owned<rdma_cm_id> made; ///< of a request: the new identifier
+  int status = 0;          ///< a negative errno, or a reject reason
+  Owned<rdma_cm_id> made;  ///< of a request: the new identifier
   CmFacts facts;
 };
 

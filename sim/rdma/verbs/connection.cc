@@ -10,8 +10,8 @@
 
 namespace fb::verbs {
 
-using rdma::QpState;
 using net::socket_detail::SocketAddress;
+using rdma::QpState;
 namespace reject_reason = rdma::reject_reason;
 
 namespace {
@@ -56,9 +56,7 @@ void QueuePair::resolve_route() {
 }
 
 rdma_conn_param QueuePair::parameters_for_kernel() const {
-  const auto bounded = [&](std::uint8_t reads) {
-    return static_cast<std::uint8_t>(std::min<std::uint32_t>(reads, s_.limits.max_reads));
-  };
+  const auto bounded = [&](std::uint8_t reads) { return static_cast<std::uint8_t>(std::min<std::uint32_t>(reads, s_.limits.max_reads)); };
   rdma_conn_param made = {};
   made.private_data = private_data_.data();
   made.private_data_len = static_cast<std::uint8_t>(private_data_.size());
@@ -181,8 +179,10 @@ void QueuePair::on_cm_event(CmEvent event) {
       if (phase_ != Phase::connecting && phase_ != Phase::held && phase_ != Phase::accepting) return;
       return on_failed(Report::Kind::rejected, static_cast<std::uint16_t>(event.status), std::move(event.facts));
     case RDMA_CM_EVENT_DISCONNECTED:
-    case RDMA_CM_EVENT_DEVICE_REMOVAL: return peer_gone();
-    default: return;  // what does not concern a connection, such as the end of its quiet time
+    case RDMA_CM_EVENT_DEVICE_REMOVAL:
+      return peer_gone();
+    default:
+      return;  // what does not concern a connection, such as the end of its quiet time
   }
 }
 
@@ -210,10 +210,15 @@ void QueuePair::disconnect() {
       if (state_ == QpState::error) return;
       break;
     case Phase::disconnecting:
-    case Phase::over: return;
+    case Phase::over:
+      return;
     case Phase::held:
-    case Phase::accepting: rdma_reject(id_.get(), nullptr, 0); break;
-    case Phase::connecting: id_.reset(); break;
+    case Phase::accepting:
+      rdma_reject(id_.get(), nullptr, 0);
+      break;
+    case Phase::connecting:
+      id_.reset();
+      break;
   }
   phase_ = Phase::over;
   to_error();
@@ -247,12 +252,18 @@ void QueuePair::deliver() {
   rdma::ConnectionHandler& handler = *options_.handler;
   // The handler may destroy this queue pair: nothing is touched after it.
   switch (report.kind) {
-    case Report::Kind::established: return handler.on_established(*this, report.facts.get());
-    case Report::Kind::accepted: return handler.on_accepted(*this, report.facts.get());
-    case Report::Kind::rejected: return handler.on_rejected(*this, report.reason, report.facts.private_data);
-    case Report::Kind::unreachable: return handler.on_unreachable(*this);
-    case Report::Kind::disconnected: return handler.on_disconnected(*this);
-    case Report::Kind::failed: return handler.on_queue_error(*this);
+    case Report::Kind::established:
+      return handler.on_established(*this, report.facts.get());
+    case Report::Kind::accepted:
+      return handler.on_accepted(*this, report.facts.get());
+    case Report::Kind::rejected:
+      return handler.on_rejected(*this, report.reason, report.facts.private_data);
+    case Report::Kind::unreachable:
+      return handler.on_unreachable(*this);
+    case Report::Kind::disconnected:
+      return handler.on_disconnected(*this);
+    case Report::Kind::failed:
+      return handler.on_queue_error(*this);
   }
 }
 

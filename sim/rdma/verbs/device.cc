@@ -108,8 +108,10 @@ Result<void> Device::open(const VerbsOptions& options) {
   s_.limits = limits_of(attributes, port, inline_bytes_of(*s_.context));
   s_.channel.reset(rdma_create_event_channel());
   if (s_.channel == nullptr) {
-    return Failure{Problem{fmt::format("verbs:{}: no connection manager: {} (modprobe rdma_ucm; the mode of /dev/infiniband/rdma_cm "
-                                       "says who may); {}", options.name, words_of(errno), how_to_make_one())}};
+    return Failure{
+        Problem{fmt::format("verbs:{}: no connection manager: {} (modprobe rdma_ucm; the mode of /dev/infiniband/rdma_cm "
+                            "says who may); {}",
+                            options.name, words_of(errno), how_to_make_one())}};
   }
   if (auto checked = check_address(*facts); !checked) return checked;
   events_ = std::make_unique<CmEvents>(s_);
@@ -129,8 +131,8 @@ Result<void> Device::check_address(const DeviceFacts& facts) {
   if (bound && id->verbs != nullptr && s_.name == ibv_get_device_name(id->verbs->device)) return {};
   std::string has;
   for (const IpAddress& one : facts.addresses) has += (has.empty() ? "" : ", ") + to_string(one);
-  return Failure{Problem{fmt::format("verbs:{}: {} is no address of the device{}", s_.name, to_string(s_.address),
-                                     has.empty() ? "" : "; it has " + has)}};
+  return Failure{Problem{
+      fmt::format("verbs:{}: {} is no address of the device{}", s_.name, to_string(s_.address), has.empty() ? "" : "; it has " + has)}};
 }
 
 void Device::on_readable() {
@@ -159,10 +161,14 @@ void Device::on_event(const ibv_async_event& event) {
     case IBV_EVENT_COMM_EST:
       if (QueuePair* const qp = s_.queue_pair(event.element.qp->qp_num)) qp->data_came_first();
       return;
-    case IBV_EVENT_CQ_ERR: return static_cast<CompletionQueue*>(event.element.cq->cq_context)->overrun();
-    case IBV_EVENT_SRQ_LIMIT_REACHED: return static_cast<SharedQueue*>(event.element.srq->srq_context)->limit_reached();
-    case IBV_EVENT_DEVICE_FATAL: return fail_all();
-    default: return;
+    case IBV_EVENT_CQ_ERR:
+      return static_cast<CompletionQueue*>(event.element.cq->cq_context)->overrun();
+    case IBV_EVENT_SRQ_LIMIT_REACHED:
+      return static_cast<SharedQueue*>(event.element.srq->srq_context)->limit_reached();
+    case IBV_EVENT_DEVICE_FATAL:
+      return fail_all();
+    default:
+      return;
   }
 }
 

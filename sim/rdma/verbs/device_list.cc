@@ -22,9 +22,7 @@ class KernelList {
   KernelList(const KernelList&) = delete;
   KernelList& operator=(const KernelList&) = delete;
 
-  std::span<ibv_device* const> devices() const {
-    return {list_, list_ == nullptr ? 0 : static_cast<std::size_t>(count_)};
-  }
+  std::span<ibv_device* const> devices() const { return {list_, list_ == nullptr ? 0 : static_cast<std::size_t>(count_)}; }
   /// Without the kernel's module there is no list; that is no device, not a failure.
   int error() const { return error_ == ENOSYS ? 0 : error_; }
 
@@ -42,10 +40,10 @@ std::string names_of(const KernelList& list) {
 
 Failure<Problem> cannot_open(std::string_view name, int error) {
   const bool forbidden = error == EACCES || error == EPERM;
-  return Failure{Problem{fmt::format("verbs:{}: the device cannot be opened: {} ({}); {}", name, words_of(error),
-                                     forbidden ? "the mode of /dev/infiniband/uverbs* says who may"
-                                               : "is there /dev/infiniband/uverbs*? modprobe ib_uverbs",
-                                     how_to_make_one())}};
+  return Failure{Problem{
+      fmt::format("verbs:{}: the device cannot be opened: {} ({}); {}", name, words_of(error),
+                  forbidden ? "the mode of /dev/infiniband/uverbs* says who may" : "is there /dev/infiniband/uverbs*? modprobe ib_uverbs",
+                  how_to_make_one())}};
 }
 
 std::uint32_t bytes_of(ibv_mtu mtu) { return mtu >= IBV_MTU_256 && mtu <= IBV_MTU_4096 ? 128u << mtu : 0; }

@@ -131,10 +131,15 @@ bool QueuePair::prepare(const rdma::SendRequest& request, ibv_send_wr& work) con
   }
   work.send_flags = flags;
   switch (request.opcode) {
-    case SendOpcode::send_with_invalidate: work.invalidate_rkey = request.invalidate_rkey; break;
+    case SendOpcode::send_with_invalidate:
+      work.invalidate_rkey = request.invalidate_rkey;
+      break;
     case SendOpcode::send_with_immediate:
-    case SendOpcode::rdma_write_with_immediate: work.imm_data = htonl(request.immediate); break;
-    default: break;
+    case SendOpcode::rdma_write_with_immediate:
+      work.imm_data = htonl(request.immediate);
+      break;
+    default:
+      break;
   }
   if (request.opcode == SendOpcode::compare_and_swap || request.opcode == SendOpcode::fetch_and_add) {
     if (!s_.limits.atomics) return false;

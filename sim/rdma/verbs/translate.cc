@@ -22,49 +22,80 @@ int access_flags(Access access) {
 
 std::optional<ibv_wr_opcode> work_opcode(SendOpcode opcode) {
   switch (opcode) {
-    case SendOpcode::send: return IBV_WR_SEND;
-    case SendOpcode::send_with_immediate: return IBV_WR_SEND_WITH_IMM;
-    case SendOpcode::send_with_invalidate: return IBV_WR_SEND_WITH_INV;
-    case SendOpcode::rdma_write: return IBV_WR_RDMA_WRITE;
-    case SendOpcode::rdma_write_with_immediate: return IBV_WR_RDMA_WRITE_WITH_IMM;
-    case SendOpcode::rdma_read: return IBV_WR_RDMA_READ;
-    case SendOpcode::compare_and_swap: return IBV_WR_ATOMIC_CMP_AND_SWP;
-    case SendOpcode::fetch_and_add: return IBV_WR_ATOMIC_FETCH_AND_ADD;
+    case SendOpcode::send:
+      return IBV_WR_SEND;
+    case SendOpcode::send_with_immediate:
+      return IBV_WR_SEND_WITH_IMM;
+    case SendOpcode::send_with_invalidate:
+      return IBV_WR_SEND_WITH_INV;
+    case SendOpcode::rdma_write:
+      return IBV_WR_RDMA_WRITE;
+    case SendOpcode::rdma_write_with_immediate:
+      return IBV_WR_RDMA_WRITE_WITH_IMM;
+    case SendOpcode::rdma_read:
+      return IBV_WR_RDMA_READ;
+    case SendOpcode::compare_and_swap:
+      return IBV_WR_ATOMIC_CMP_AND_SWP;
+    case SendOpcode::fetch_and_add:
+      return IBV_WR_ATOMIC_FETCH_AND_ADD;
     case SendOpcode::fast_register:
-    case SendOpcode::local_invalidate: return std::nullopt;
+    case SendOpcode::local_invalidate:
+      return std::nullopt;
   }
   return std::nullopt;
 }
 
 CompletionStatus completion_status(ibv_wc_status status) {
   switch (status) {
-    case IBV_WC_SUCCESS: return CompletionStatus::success;
-    case IBV_WC_LOC_LEN_ERR: return CompletionStatus::local_length_error;
-    case IBV_WC_LOC_QP_OP_ERR: return CompletionStatus::local_qp_operation_error;
-    case IBV_WC_LOC_PROT_ERR: return CompletionStatus::local_protection_error;
-    case IBV_WC_WR_FLUSH_ERR: return CompletionStatus::flushed;
-    case IBV_WC_MW_BIND_ERR: return CompletionStatus::memory_window_bind_error;
-    case IBV_WC_BAD_RESP_ERR: return CompletionStatus::bad_response;
-    case IBV_WC_LOC_ACCESS_ERR: return CompletionStatus::local_access_error;
-    case IBV_WC_REM_INV_REQ_ERR: return CompletionStatus::remote_invalid_request;
-    case IBV_WC_REM_ACCESS_ERR: return CompletionStatus::remote_access_error;
-    case IBV_WC_REM_OP_ERR: return CompletionStatus::remote_operation_error;
-    case IBV_WC_RETRY_EXC_ERR: return CompletionStatus::retry_exceeded;
-    case IBV_WC_RNR_RETRY_EXC_ERR: return CompletionStatus::rnr_retry_exceeded;
-    case IBV_WC_FATAL_ERR: return CompletionStatus::fatal;
-    default: return CompletionStatus::general_error;
+    case IBV_WC_SUCCESS:
+      return CompletionStatus::success;
+    case IBV_WC_LOC_LEN_ERR:
+      return CompletionStatus::local_length_error;
+    case IBV_WC_LOC_QP_OP_ERR:
+      return CompletionStatus::local_qp_operation_error;
+    case IBV_WC_LOC_PROT_ERR:
+      return CompletionStatus::local_protection_error;
+    case IBV_WC_WR_FLUSH_ERR:
+      return CompletionStatus::flushed;
+    case IBV_WC_MW_BIND_ERR:
+      return CompletionStatus::memory_window_bind_error;
+    case IBV_WC_BAD_RESP_ERR:
+      return CompletionStatus::bad_response;
+    case IBV_WC_LOC_ACCESS_ERR:
+      return CompletionStatus::local_access_error;
+    case IBV_WC_REM_INV_REQ_ERR:
+      return CompletionStatus::remote_invalid_request;
+    case IBV_WC_REM_ACCESS_ERR:
+      return CompletionStatus::remote_access_error;
+    case IBV_WC_REM_OP_ERR:
+      return CompletionStatus::remote_operation_error;
+    case IBV_WC_RETRY_EXC_ERR:
+      return CompletionStatus::retry_exceeded;
+    case IBV_WC_RNR_RETRY_EXC_ERR:
+      return CompletionStatus::rnr_retry_exceeded;
+    case IBV_WC_FATAL_ERR:
+      return CompletionStatus::fatal;
+    default:
+      return CompletionStatus::general_error;
   }
 }
 
 CompletionOpcode completion_opcode(ibv_wc_opcode opcode) {
   switch (opcode) {
-    case IBV_WC_RDMA_WRITE: return CompletionOpcode::rdma_write;
-    case IBV_WC_RDMA_READ: return CompletionOpcode::rdma_read;
-    case IBV_WC_COMP_SWAP: return CompletionOpcode::compare_and_swap;
-    case IBV_WC_FETCH_ADD: return CompletionOpcode::fetch_and_add;
-    case IBV_WC_RECV: return CompletionOpcode::receive;
-    case IBV_WC_RECV_RDMA_WITH_IMM: return CompletionOpcode::receive_rdma_with_immediate;
-    default: return CompletionOpcode::send;
+    case IBV_WC_RDMA_WRITE:
+      return CompletionOpcode::rdma_write;
+    case IBV_WC_RDMA_READ:
+      return CompletionOpcode::rdma_read;
+    case IBV_WC_COMP_SWAP:
+      return CompletionOpcode::compare_and_swap;
+    case IBV_WC_FETCH_ADD:
+      return CompletionOpcode::fetch_and_add;
+    case IBV_WC_RECV:
+      return CompletionOpcode::receive;
+    case IBV_WC_RECV_RDMA_WITH_IMM:
+      return CompletionOpcode::receive_rdma_with_immediate;
+    default:
+      return CompletionOpcode::send;
   }
 }
 

@@ -19,7 +19,8 @@ struct Server {
 
   Server() {
     using Type = RpcParameter::Type;
-    rpc.add({"take", "Takes everything",
+    rpc.add({"take",
+             "Takes everything",
              {{.name = "text"},
               {.name = "word", .words = {"red", "green"}},
               {.name = "number", .type = Type::number, .low = 2, .high = 9},
@@ -29,13 +30,11 @@ struct Server {
               {.name = "texts", .type = Type::texts}},
              [this](const RpcArguments& arguments) {
                ++calls;
-               return ordered_json{{"text", arguments.text("text", "none")},
-                                   {"word", arguments.text("word", "none")},
-                                   {"number", arguments.number("number", 7)},
-                                   {"flag", arguments.flag("flag", true)},
-                                   {"size", arguments.size("size", 5)},
-                                   {"ms", arguments.duration("time", Duration::ms(3)).count_ms()},
-                                   {"texts", arguments.texts("texts")}};
+               return ordered_json{
+                   {"text", arguments.text("text", "none")},  {"word", arguments.text("word", "none")},
+                   {"number", arguments.number("number", 7)}, {"flag", arguments.flag("flag", true)},
+                   {"size", arguments.size("size", 5)},       {"ms", arguments.duration("time", Duration::ms(3)).count_ms()},
+                   {"texts", arguments.texts("texts")}};
              }});
     rpc.add({"need", "Needs one", {{.name = "it", .description = "the thing", .required = true}}, [this](const RpcArguments& arguments) {
                ++calls;
@@ -52,17 +51,18 @@ struct Server {
 
 TEST(Rpc, GivesWhatAMethodMakes) {
   const Server server;
-  const json answer = server.call("take", {{"text", "a"}, {"word", "green"}, {"number", 9}, {"flag", false}, {"size", "4K"}, {"time", "2s"},
-                                           {"texts", {"x", "y"}}});
+  const json answer = server.call(
+      "take", {{"text", "a"}, {"word", "green"}, {"number", 9}, {"flag", false}, {"size", "4K"}, {"time", "2s"}, {"texts", {"x", "y"}}});
   EXPECT_EQ(answer["id"], 4);
   EXPECT_EQ(answer["jsonrpc"], "2.0");
-  EXPECT_EQ(answer["result"], json({{"text", "a"}, {"word", "green"}, {"number", 9}, {"flag", false}, {"size", 4096}, {"ms", 2000},
-                                    {"texts", {"x", "y"}}}));
+  EXPECT_EQ(answer["result"],
+            json({{"text", "a"}, {"word", "green"}, {"number", 9}, {"flag", false}, {"size", 4096}, {"ms", 2000}, {"texts", {"x", "y"}}}));
 }
 
 TEST(Rpc, LeavesOutWhatIsNotGiven) {
   const json result = Server().call("take", json::object())["result"];
-  EXPECT_EQ(result, json({{"text", "none"}, {"word", "none"}, {"number", 7}, {"flag", true}, {"size", 5}, {"ms", 3}, {"texts", json::array()}}));
+  EXPECT_EQ(result,
+            json({{"text", "none"}, {"word", "none"}, {"number", 7}, {"flag", true}, {"size", 5}, {"ms", 3}, {"texts", json::array()}}));
 }
 
 TEST(Rpc, TakesParametersByPosition) {
@@ -70,9 +70,7 @@ TEST(Rpc, TakesParametersByPosition) {
   EXPECT_EQ(Server().call("need", json::array({"that", "more"}))["error"]["code"], RpcError::kInvalidParameters);
 }
 
-TEST(Rpc, OneTextIsAListOfOne) {
-  EXPECT_EQ(Server().call("take", {{"texts", "alone"}})["result"]["texts"], json::array({"alone"}));
-}
+TEST(Rpc, OneTextIsAListOfOne) { EXPECT_EQ(Server().call("take", {{"texts", "alone"}})["result"]["texts"], json::array({"alone"})); }
 
 TEST(Rpc, RefusesWrongParametersBeforeTheCall) {
   const Server server;
@@ -121,7 +119,8 @@ TEST(Rpc, AnswersWhatIsNoRequest) {
       {R"({"jsonrpc":"2.0","id":1,"method":"refuse"})", RpcError::kFailed},
   };
   for (const auto& [line, code] : wrong) EXPECT_EQ(server.ask(line)["error"]["code"], code) << line;
-  EXPECT_THAT(server.ask(R"({"jsonrpc":"2.0","id":1,"method":"tak"})")["error"]["message"].get<std::string>(), HasSubstr("did you mean 'take'"));
+  EXPECT_THAT(server.ask(R"({"jsonrpc":"2.0","id":1,"method":"tak"})")["error"]["message"].get<std::string>(),
+              HasSubstr("did you mean 'take'"));
   EXPECT_EQ(server.ask(R"({"jsonrpc":"2.0","id":1,"method":"refuse"})")["error"]["message"], "not today");
   EXPECT_EQ(server.calls, 0);
 }

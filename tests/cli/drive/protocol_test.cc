@@ -81,14 +81,20 @@ TEST(Hello, NamesTheBench) {
 TEST(Connect, IsNvmeClisCommand) {
   const Bench bench{"tcp", "192.0.2.8", "4420"};
   EXPECT_THAT(connect_words({{"subnqn", "nqn.x"}}, bench),
-              ElementsAre("connect", "--output-format=json", "--transport=tcp", "--traddr=192.0.2.8", "--trsvcid=4420",
-                          "--nqn=nqn.x", "--duplicate-connect", "--reconnect-delay=1", "--ctrl-loss-tmo=10"));
-  const auto words = connect_words({{"subnqn", "nqn.x"}, {"traddr", "192.0.2.9"}, {"trsvcid", 4421}, {"io_queues", 2},
-                                    {"queue_entries", 32}, {"kato_ms", 5001}, {"hdr_digest", true}, {"data_digest", false},
+              ElementsAre("connect", "--output-format=json", "--transport=tcp", "--traddr=192.0.2.8", "--trsvcid=4420", "--nqn=nqn.x",
+                          "--duplicate-connect", "--reconnect-delay=1", "--ctrl-loss-tmo=10"));
+  const auto words = connect_words({{"subnqn", "nqn.x"},
+                                    {"traddr", "192.0.2.9"},
+                                    {"trsvcid", 4421},
+                                    {"io_queues", 2},
+                                    {"queue_entries", 32},
+                                    {"kato_ms", 5001},
+                                    {"hdr_digest", true},
+                                    {"data_digest", false},
                                     {"dhchap_secret", "DHHC-1:00:x:"}},
                                    bench);
-  for (const char* const word : {"--traddr=192.0.2.9", "--trsvcid=4421", "--nr-io-queues=2", "--queue-size=32",
-                                 "--keep-alive-tmo=6", "--hdr-digest", "--dhchap-secret=DHHC-1:00:x:"}) {
+  for (const char* const word : {"--traddr=192.0.2.9", "--trsvcid=4421", "--nr-io-queues=2", "--queue-size=32", "--keep-alive-tmo=6",
+                                 "--hdr-digest", "--dhchap-secret=DHHC-1:00:x:"}) {
     EXPECT_THAT(words, Contains(word));
   }
   EXPECT_THAT(words, Not(Contains("--data-digest")));
@@ -124,8 +130,7 @@ TEST(Connect, RefusesOtherTypes) {
 TEST(Outcome, IsWhatBecameOfTheWork) {
   EXPECT_EQ(outcome_of([] { return json{{"data", "00"}}; }), (json{{"ok", true}, {"data", "00"}}));
   EXPECT_EQ(outcome_of([]() -> json { throw Refused("no"); }), (json{{"ok", false}, {"text", "no"}}));
-  EXPECT_EQ(outcome_of([]() -> json { throw Refused("no", 1, 0x80); }),
-            (json{{"ok", false}, {"text", "no"}, {"sct", 1}, {"sc", 0x80}}));
+  EXPECT_EQ(outcome_of([]() -> json { throw Refused("no", 1, 0x80); }), (json{{"ok", false}, {"text", "no"}, {"sct", 1}, {"sc", 0x80}}));
   EXPECT_EQ(outcome_of([]() -> json { throw std::runtime_error("broken"); }), (json{{"ok", false}, {"text", "broken"}}));
 }
 

@@ -58,8 +58,8 @@ void write_table(const char* path, const std::vector<Found>& found) {
   for (std::size_t i = 0; i < found.size(); ++i) {
     const ShrinkResult& shrunk = found[i].shrunk;
     out << fmt::format("| {} | `{}` | {} | {} | {} to {} | {} to {} | {} | {} |\n", kPlanted[i].engine, kPlanted[i].deviation,
-                       kPlanted[i].workload, found[i].seed, shrunk.decisions_before, shrunk.decisions_after,
-                       shrunk.steps_before, shrunk.steps_after, shrunk.smallest.signature, told(found[i]));
+                       kPlanted[i].workload, found[i].seed, shrunk.decisions_before, shrunk.decisions_after, shrunk.steps_before,
+                       shrunk.steps_after, shrunk.smallest.signature, told(found[i]));
   }
 }
 

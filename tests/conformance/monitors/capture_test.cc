@@ -38,11 +38,18 @@ struct Captured : TcpWire {
 
 const std::vector<Bytes>& beginnings_of_others() {
   static const std::vector<Bytes> kAll = {
-      bytes_of("GET / HTTP/1.1\r\nHost: a\r\n\r\n"), from_hex("123400020a0b474554202f65"),  // AJP
-      bytes_of("SSH-2.0-OpenSSH_9.2p1\r\n"), from_hex("101e00044d5154540402003c0012"),  // MQTT
-      from_hex("0000002fff534d4272000000"), from_hex("0000000804d2162f"),                  // NetBIOS, PostgreSQL
-      from_hex("00000000000000000000000000000000"), from_hex("0000008000000000ffff"), from_hex("00"), from_hex("0f"),
-      from_hex("0400480048000000"), from_hex("0700181818020000"),  // in the middle they would be PDUs
+      bytes_of("GET / HTTP/1.1\r\nHost: a\r\n\r\n"),
+      from_hex("123400020a0b474554202f65"),  // AJP
+      bytes_of("SSH-2.0-OpenSSH_9.2p1\r\n"),
+      from_hex("101e00044d5154540402003c0012"),  // MQTT
+      from_hex("0000002fff534d4272000000"),
+      from_hex("0000000804d2162f"),  // NetBIOS, PostgreSQL
+      from_hex("00000000000000000000000000000000"),
+      from_hex("0000008000000000ffff"),
+      from_hex("00"),
+      from_hex("0f"),
+      from_hex("0400480048000000"),
+      from_hex("0700181818020000"),  // in the middle they would be PDUs
   };
   return kAll;
 }
@@ -221,18 +228,18 @@ struct CapturedRdma : RdmaWire {
 };
 
 TEST(Capture, ARoceResponseInFrontOfItsCommandIsNoFinding) {
-  const std::vector<std::vector<std::size_t>> orders = {
-      {1, 0, 2, 3, 4, 5, 6}, {0, 2, 1, 3, 4, 5, 6}, {2, 0, 1, 3, 4, 5, 6}, {0, 1, 2, 4, 3, 5, 6}, {0, 1, 2, 3, 4, 6, 5}, {1, 2, 0, 4, 3, 6, 5}};
+  const std::vector<std::vector<std::size_t>> orders = {{1, 0, 2, 3, 4, 5, 6}, {0, 2, 1, 3, 4, 5, 6}, {2, 0, 1, 3, 4, 5, 6},
+                                                        {0, 1, 2, 4, 3, 5, 6}, {0, 1, 2, 3, 4, 6, 5}, {1, 2, 0, 4, 3, 6, 5}};
   for (std::size_t i = 0; i < orders.size(); ++i) {
     CapturedRdma wire;
     wire.holds = true;
-    wire.ask(1, kRead);                                                                                  // 0
+    wire.ask(1, kRead);                                                                                     // 0
     wire.request(false, roce::Opcode::write_only, Bytes(256), RdmaWire::reth(0x1000, wire.kKey + 1, 256));  // 1
-    wire.reply(1);                                                                                       // 2
-    wire.ask(2, kRead);                                                                                  // 3
-    wire.reply(2);                                                                                       // 4
-    wire.ask(2, kFlush);                                                                                 // 5, the identifier again
-    wire.capsule(false, completion(2, 4).bytes());                                                       // 6
+    wire.reply(1);                                                                                          // 2
+    wire.ask(2, kRead);                                                                                     // 3
+    wire.reply(2);                                                                                          // 4
+    wire.ask(2, kFlush);                                                                                    // 5, the identifier again
+    wire.capsule(false, completion(2, 4).bytes());                                                          // 6
     wire.let_all_go(orders[i]);
     EXPECT_TRUE(wire.monitors.dissector().remarks().empty()) << i;
     // What is never asked is found all the same, when both have gone on.
@@ -308,7 +315,8 @@ TEST(Capture, RulesThatHadSomethingToJudgeAreNamed) {
   for (const Rule rule : {Rule::tcp_plen, Rule::tcp_c2h_order, Rule::nvme_sqhd, Rule::nvme_completion_unknown, Rule::tcp_icreq_first}) {
     EXPECT_TRUE(has(rule)) << facts_of(rule).name;
   }
-  for (const Rule rule : {Rule::rdma_icrc, Rule::tcp_r2t_range, Rule::tcp_hdgst, Rule::nvme_sqhd_off, Rule::mi_integrity, Rule::nvme_io_before_ready}) {
+  for (const Rule rule :
+       {Rule::rdma_icrc, Rule::tcp_r2t_range, Rule::tcp_hdgst, Rule::nvme_sqhd_off, Rule::mi_integrity, Rule::nvme_io_before_ready}) {
     EXPECT_FALSE(has(rule)) << facts_of(rule).name;
   }
 }

@@ -177,15 +177,49 @@ constexpr Tripped kTripped[] = {
 
 /// No product of ours can be made to break these; or only as a consequence of something else.
 constexpr Rule kByHand[] = {
-    Rule::rdma_version, Rule::rdma_pad_count, Rule::rdma_order, Rule::rdma_size, Rule::rdma_dma_length,
-    Rule::rdma_psn_first, Rule::rdma_psn_next, Rule::rdma_read_asked, Rule::cm_mad, Rule::cm_rep_transaction,
-    Rule::cm_rtu, Rule::rdma_key_unknown, Rule::rdma_key_range, Rule::rdma_key_direction, Rule::nvme_sqhd,
-    Rule::nvme_fused, Rule::nvme_keep_alive, Rule::nvme_property_queue, Rule::nvme_property_read_only,
-    Rule::tcp_type, Rule::tcp_hlen, Rule::tcp_h2c_range, Rule::tcp_h2c_reserved, Rule::tcp_c2h_command, Rule::mctp_eid, Rule::mi_size,
-    Rule::mi_one_command, Rule::oracle_error_missing, Rule::oracle_identify_agrees, Rule::oracle_mdts, Rule::oracle_namespace_exists,
-    Rule::oracle_lba_range, Rule::oracle_block_size, Rule::oracle_features_default, Rule::oracle_features_saved,
-    Rule::oracle_features_reset, Rule::oracle_event_enabled, Rule::oracle_event_limit, Rule::oracle_effects, Rule::oracle_nuse,
-    Rule::oracle_zone_resources, Rule::oracle_firmware_slots, Rule::oracle_host_sgl_tcp,
+    Rule::rdma_version,
+    Rule::rdma_pad_count,
+    Rule::rdma_order,
+    Rule::rdma_size,
+    Rule::rdma_dma_length,
+    Rule::rdma_psn_first,
+    Rule::rdma_psn_next,
+    Rule::rdma_read_asked,
+    Rule::cm_mad,
+    Rule::cm_rep_transaction,
+    Rule::cm_rtu,
+    Rule::rdma_key_unknown,
+    Rule::rdma_key_range,
+    Rule::rdma_key_direction,
+    Rule::nvme_sqhd,
+    Rule::nvme_fused,
+    Rule::nvme_keep_alive,
+    Rule::nvme_property_queue,
+    Rule::nvme_property_read_only,
+    Rule::tcp_type,
+    Rule::tcp_hlen,
+    Rule::tcp_h2c_range,
+    Rule::tcp_h2c_reserved,
+    Rule::tcp_c2h_command,
+    Rule::mctp_eid,
+    Rule::mi_size,
+    Rule::mi_one_command,
+    Rule::oracle_error_missing,
+    Rule::oracle_identify_agrees,
+    Rule::oracle_mdts,
+    Rule::oracle_namespace_exists,
+    Rule::oracle_lba_range,
+    Rule::oracle_block_size,
+    Rule::oracle_features_default,
+    Rule::oracle_features_saved,
+    Rule::oracle_features_reset,
+    Rule::oracle_event_enabled,
+    Rule::oracle_event_limit,
+    Rule::oracle_effects,
+    Rule::oracle_nuse,
+    Rule::oracle_zone_resources,
+    Rule::oracle_firmware_slots,
+    Rule::oracle_host_sgl_tcp,
     Rule::oracle_host_keep_alive,
     Rule::oracle_mi_structures,
 };
@@ -217,9 +251,8 @@ TEST_P(MonitoredDeviation, IsHeard) {
   EXPECT_TRUE(heard) << monitors::facts_of(row.rule).name << " is silent about " << row.deviation;
 }
 
-INSTANTIATE_TEST_SUITE_P(Catalogue, MonitoredDeviation, testing::ValuesIn(kTripped), [](const auto& made) {
-  return std::string(monitors::facts_of(made.param.rule).name);
-});
+INSTANTIATE_TEST_SUITE_P(Catalogue, MonitoredDeviation, testing::ValuesIn(kTripped),
+                         [](const auto& made) { return std::string(monitors::facts_of(made.param.rule).name); });
 
 TEST(MonitoredCatalogue, EveryRuleIsTripped) {
   std::set<std::string_view> names;

@@ -77,12 +77,14 @@ class Conversation : public TcpWire {
     Bytes report(nvme::ZoneReportHeader::size + nvme::ZoneDescriptor::size * zones.size());
     store_le<std::uint64_t>(report.data(), zones.size());
     for (std::size_t i = 0; i < zones.size(); ++i) {
-      nvme::write_zone(MutableBytes{report}.subspan(nvme::ZoneReportHeader::size + nvme::ZoneDescriptor::size * i, nvme::ZoneDescriptor::size),
-                       zones[i]);
+      nvme::write_zone(
+          MutableBytes{report}.subspan(nvme::ZoneReportHeader::size + nvme::ZoneDescriptor::size * i, nvme::ZoneDescriptor::size),
+          zones[i]);
     }
     nvme::Sqe sqe = command(static_cast<std::uint8_t>(IoOpcode::zone_management_receive), 0);
     sqe.set(nvme::sqe::nsid, nsid);
-    sqe.edit<nvme::ZoneReceiveSqe>().set(nvme::zone_receive_sqe::numd, ZeroBased<std::uint32_t>::of(static_cast<std::uint32_t>(report.size() / 4)));
+    sqe.edit<nvme::ZoneReceiveSqe>().set(nvme::zone_receive_sqe::numd,
+                                         ZeroBased<std::uint32_t>::of(static_cast<std::uint32_t>(report.size() / 4)));
     exchange(kIoPort, sqe, {.data = report});
   }
   void property(std::uint32_t offset, bool set, std::uint64_t value, bool eight = false) {
@@ -193,7 +195,7 @@ TEST(OracleIdentify, StructuresAgree) {
 TEST(OracleClaims, LimitTransfersAndCommands) {
   Conversation wire;
   wire.property(fabrics::property::cap, false, 0, true);
-  Bytes page = controller_page(1);  // 8 KiB
+  Bytes page = controller_page(1);         // 8 KiB
   page[nvme::id_ctrl::lpa.offset] = 0x0A;  // effects and telemetry
   wire.identify(nvme::Cns::controller, page);
   wire.log(nvme::LogPage::telemetry_host, Bytes(8192));

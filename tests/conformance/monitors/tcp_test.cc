@@ -22,9 +22,7 @@ struct Connected : TcpWire {
   void write(std::uint16_t cid, std::uint32_t length) {
     capsule(true, command(kWrite, cid, nvme::SglDescriptor::transport(length)).bytes());
   }
-  void read(std::uint16_t cid, std::uint32_t length) {
-    capsule(true, command(kRead, cid, nvme::SglDescriptor::transport(length)).bytes());
-  }
+  void read(std::uint16_t cid, std::uint32_t length) { capsule(true, command(kRead, cid, nvme::SglDescriptor::transport(length)).bytes()); }
   void r2t(std::uint16_t cid, std::uint32_t offset, std::uint32_t length, std::uint16_t ttag = 5) {
     data(false, PduType::r2t, cid, ttag, offset, length);
   }
@@ -107,13 +105,15 @@ TEST(TcpRules, AMissingBeginningIsSaidAndSilent) {
 
 TEST(TcpRules, SegmentsOutOfOrderAreSilent) {
   Connected wire;
-  const Bytes one = tcp::build_pdu([] {
-    Bytes header(tcp::CapsuleCmd::size);
-    header[0] = static_cast<std::uint8_t>(PduType::capsule_cmd);
-    const nvme::Sqe sqe = command(kRead, 1, nvme::SglDescriptor::transport(512));
-    std::copy(sqe.bytes().begin(), sqe.bytes().end(), header.begin() + 8);
-    return header;
-  }(), {}, false, false);
+  const Bytes one = tcp::build_pdu(
+      [] {
+        Bytes header(tcp::CapsuleCmd::size);
+        header[0] = static_cast<std::uint8_t>(PduType::capsule_cmd);
+        const nvme::Sqe sqe = command(kRead, 1, nvme::SglDescriptor::transport(512));
+        std::copy(sqe.bytes().begin(), sqe.bytes().end(), header.begin() + 8);
+        return header;
+      }(),
+      {}, false, false);
   // The second half comes first.
   wire.skip(true, 30);
   wire.segment(true, ByteView(one).subspan(30));

@@ -239,7 +239,10 @@ class TcpWire : public Wire {
   void data(bool by_host, tcp::PduType type, std::uint16_t cid, std::uint16_t ttag, std::uint32_t offset, std::uint32_t length,
             std::uint8_t flags = 0) {
     auto header = head<tcp::DataPdu>(type, flags);
-    header.set(tcp::data_pdu::cccid, cid).set(tcp::data_pdu::ttag, ttag).set(tcp::data_pdu::offset, offset).set(tcp::data_pdu::length, length);
+    header.set(tcp::data_pdu::cccid, cid)
+        .set(tcp::data_pdu::ttag, ttag)
+        .set(tcp::data_pdu::offset, offset)
+        .set(tcp::data_pdu::length, length);
     pdu(by_host, header.bytes(), type == tcp::PduType::r2t ? Bytes{} : Bytes(length));
   }
 

@@ -16,8 +16,15 @@ TEST(Reference, ComputesResponsesAsPythonDoes) {
     SCOPED_TRACE(testing::Message() << v.hash << " " << v.group << " " << v.transform);
     const auto hash = static_cast<std::uint8_t>(v.hash), group = static_cast<std::uint8_t>(v.group);
     const auto transform = static_cast<std::uint8_t>(v.transform);
-    Response input{hash, key_of(secret, transform, kHost), numbers(hash_bytes(hash), 0), {}, 1, 0x1234, static_cast<std::uint8_t>(v.sc_c),
-                   std::string(kHost), std::string(kSubsystem)};
+    Response input{hash,
+                   key_of(secret, transform, kHost),
+                   numbers(hash_bytes(hash), 0),
+                   {},
+                   1,
+                   0x1234,
+                   static_cast<std::uint8_t>(v.sc_c),
+                   std::string(kHost),
+                   std::string(kSubsystem)};
     if (group != 0) {
       const Bytes gx = dh_public(group, numbers(32, 0x91));
       EXPECT_EQ(to_hex(digest(1, gx)), v.public_digest);

@@ -26,7 +26,8 @@ CaseResult result_of(Verdict verdict) {
   result.capture = "captures/a.pcapng";
   result.finished = true;
   if (verdict == Verdict::fail) {
-    result.findings = {{"status", {"Connect Invalid Parameters (1/82h)", "Invalid Field in Command (0/02h)"},
+    result.findings = {{"status",
+                        {"Connect Invalid Parameters (1/82h)", "Invalid Field in Command (0/02h)"},
                         "Success (0/00h) after a long tale that does not fit into what is left of a line"}};
   }
   dispose(result, {}, "2026-11-21");
@@ -52,9 +53,9 @@ TEST(ResultsJson, HasTheKeysThatScriptsCountOn) {
   EXPECT_EQ(json["tool"]["name"], "fabricbench");
   EXPECT_EQ(json["digest"], "0000000000000abc");
   EXPECT_EQ(json["canary"], "caught");
-  for (const char* key : {"name", "requirement", "section", "suite", "role", "transport", "verdict", "disposition",
-                          "reason", "lane", "expected", "seen", "duration_virtual_ns", "duration_wall_us", "digest",
-                          "capture", "sends_malformed", "replay"}) {
+  for (const char* key :
+       {"name", "requirement", "section", "suite", "role", "transport", "verdict", "disposition", "reason", "lane", "expected", "seen",
+        "duration_virtual_ns", "duration_wall_us", "digest", "capture", "sends_malformed", "replay"}) {
     EXPECT_TRUE(json["cases"][0].contains(key)) << key;
   }
   const auto& failed = json["cases"][1];
@@ -69,8 +70,7 @@ TEST(ResultsJson, HasTheKeysThatScriptsCountOn) {
 }
 
 TEST(Summary, CountsEachCaseOnce) {
-  RunResult run = run_of({Verdict::pass, Verdict::fail, Verdict::fail, Verdict::skip, Verdict::error,
-                          Verdict::inconclusive});
+  RunResult run = run_of({Verdict::pass, Verdict::fail, Verdict::fail, Verdict::skip, Verdict::error, Verdict::inconclusive});
   run.cases[2].disposition = Disposition::waived;
   const Summary s = summarize(run);
   EXPECT_EQ(s.pass + s.fail + s.skip + s.waived + s.inconclusive + s.error, run.cases.size());
@@ -117,8 +117,7 @@ TEST(Terminal, FitsEightyColumnsAndSaysHowToReplay) {
   for (std::string line; std::getline(lines, line);) {
     EXPECT_TRUE(line.size() <= 80 || line.starts_with("fb1:")) << line;
   }
-  for (const char* part : {"fabrics.connect.sqsize.minimum", ", 6.3", "or Invalid Field", "captures/a.pcapng",
-                           "fabricbench replay"}) {
+  for (const char* part : {"fabrics.connect.sqsize.minimum", ", 6.3", "or Invalid Field", "captures/a.pcapng", "fabricbench replay"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part;
   }
 }
@@ -127,8 +126,7 @@ TEST(JUnit, EscapesWhatXmlCannotHold) {
   const std::string xml = junit_xml(run_of({Verdict::pass, Verdict::fail, Verdict::error, Verdict::skip}), kFacts);
   EXPECT_NE(xml.find("connect_&lt;a&gt;&amp;&quot;b&quot;"), std::string::npos);
   EXPECT_EQ(xml.find('\x01'), std::string::npos);
-  EXPECT_NE(xml.find("<testsuite name=\"fabrics\" tests=\"4\" failures=\"1\" errors=\"1\" skipped=\"1\""),
-            std::string::npos);
+  EXPECT_NE(xml.find("<testsuite name=\"fabrics\" tests=\"4\" failures=\"1\" errors=\"1\" skipped=\"1\""), std::string::npos);
   const auto path = std::filesystem::temp_directory_path() / "fabricbench_junit_test.xml";
   std::ofstream(path) << xml;
   const std::string parse = "/usr/bin/python3 -c 'import sys, xml.etree.ElementTree as e; e.parse(sys.argv[1])' ";
@@ -198,7 +196,9 @@ TEST(Folder, IsWrittenAsAWholeOrNotAtAll) {
   ASSERT_TRUE(folder.write(run, kFacts));
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(path)) names.insert(entry.path().filename());
-  EXPECT_EQ(names, (std::set<std::string>{"captures", "index.html", "junit.xml", "results.json", "results.sarif", "results.tap", "summary.md"})) << "no temporary file is left";
+  EXPECT_EQ(names,
+            (std::set<std::string>{"captures", "index.html", "junit.xml", "results.json", "results.sarif", "results.tap", "summary.md"}))
+      << "no temporary file is left";
   // What an earlier run left is gone, and what is somebody else's stays.
   for (const char* name : {"captures/gone_case.pcapng", "captures/notes.txt", "mine.txt"}) std::ofstream(path / name) << "x";
   ASSERT_TRUE(ReportFolder::open(path.string()));

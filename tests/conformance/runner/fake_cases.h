@@ -14,9 +14,7 @@ class FakeBench final : public Bench {
   bool finish_breaks = false;
 };
 
-inline std::unique_ptr<Bench> make_fake(World& world, Role, const Environment&) {
-  return std::make_unique<FakeBench>(world);
-}
+inline std::unique_ptr<Bench> make_fake(World& world, Role, const Environment&) { return std::make_unique<FakeBench>(world); }
 
 /// A case that is in no registry.
 inline CaseInfo fake_case(std::string_view name, void (*body)(Bench&, Check&),

@@ -30,16 +30,12 @@ TEST(RawRoce, ComputesTheIcrcOfKernelPackets) {
   for (const Vector& vector : kVectors) {
     const Bytes bytes = from_hex(vector.hex);
     ASSERT_GT(bytes.size(), 32u);
-    const auto address = [&](std::size_t at) {
-      return IpAddress::v4(bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]);
-    };
+    const auto address = [&](std::size_t at) { return IpAddress::v4(bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]); };
     const Endpoint source{address(12), load_be<std::uint16_t>(&bytes[20])};
     const Endpoint destination{address(16), load_be<std::uint16_t>(&bytes[22])};
     const IpFacts ip{.id = load_be<std::uint16_t>(&bytes[4])};
     const ByteView packet = ByteView(bytes).subspan(28, bytes.size() - 32);
-    EXPECT_EQ(icrc_of(source, destination, ip, packet),
-              load_le<std::uint32_t>(&bytes[bytes.size() - 4]))
-        << vector.name;
+    EXPECT_EQ(icrc_of(source, destination, ip, packet), load_le<std::uint32_t>(&bytes[bytes.size() - 4])) << vector.name;
     const auto parsed = parse_roce(ByteView(bytes).subspan(28));
     ASSERT_TRUE(parsed) << vector.name;
     EXPECT_EQ(to_hex(to_bytes(*parsed)), to_hex(packet)) << vector.name;

@@ -10,8 +10,7 @@ namespace {
 TEST(ReplayToken, SurvivesTheRoundTrip) {
   const ReplayToken plain{"connect_refuses_sqsize_zero", "0.1.0", 1, "embedded", {}};
   EXPECT_EQ(parse_replay_token(to_string(plain)).value(), plain);
-  const ReplayToken full{"a:b,c%d e", "9", ~std::uint64_t{0}, "rdma://[fd00::1]:4420/nqn.2026-01.a:b",
-                         {"one", "t,w:o"}};
+  const ReplayToken full{"a:b,c%d e", "9", ~std::uint64_t{0}, "rdma://[fd00::1]:4420/nqn.2026-01.a:b", {"one", "t,w:o"}};
   EXPECT_EQ(parse_replay_token(to_string(full)).value(), full);
   ReplayToken in_lane = plain;
   in_lane.lane = "io-queue-3";
@@ -38,8 +37,8 @@ TEST(ProductUrl, NamesWhatIsWrong) {
   EXPECT_EQ(url.to.port, 4420);
   EXPECT_FALSE(url.to.address.is_v4());
   EXPECT_EQ(url.nqn, "nqn.2026-01.org.example:disk");
-  for (const char* wrong : {"rdma://", "rdma://1.2.3.4", "rdma://1.2.3.4:99999", "rdma://1.2.3.4:0", "rdma://:4420",
-                            "rdma://1.2.3.4:4420x", "rdma://[fd00::2]", "1.2.3.4:4420"}) {
+  for (const char* wrong : {"rdma://", "rdma://1.2.3.4", "rdma://1.2.3.4:99999", "rdma://1.2.3.4:0", "rdma://:4420", "rdma://1.2.3.4:4420x",
+                            "rdma://[fd00::2]", "1.2.3.4:4420"}) {
     const auto parsed = parse_fabric_url(wrong);
     ASSERT_FALSE(parsed) << wrong;
     EXPECT_NE(parsed.error().text.find(wrong), std::string::npos);

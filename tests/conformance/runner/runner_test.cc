@@ -194,8 +194,8 @@ TEST(Run, ProductThatGoesDownKeepsTheVerdictsUpToThen) {
     if (++asked < 2) return std::nullopt;
     return "nobody listens";
   };
-  const CaseInfo infos[] = {fake_case("a", &passes), fake_case("b", &cannot_arrange), fake_case("c", &passes), fake_case("d", &fails),
-                            fake_case("e", &passes), fake_case("f", &passes)};
+  const CaseInfo infos[] = {fake_case("a", &passes), fake_case("b", &cannot_arrange), fake_case("c", &passes),
+                            fake_case("d", &fails),  fake_case("e", &passes),         fake_case("f", &passes)};
   std::vector<const CaseInfo*> cases;
   for (const CaseInfo& info : infos) cases.push_back(&info);
   const RunResult run = run_cases(cases, options);
@@ -244,9 +244,7 @@ TEST(Canary, IsCaughtOnTheEmbeddedProductForItsOwnReason) {
 
 TEST(Canary, IsMissedWhenTheMachineryIsBroken) {
   RunOptions options = fake_options();
-  options.factory = [](World&, Role, const Environment&) -> std::unique_ptr<Bench> {
-    throw CannotArrange{"nothing works"};
-  };
+  options.factory = [](World&, Role, const Environment&) -> std::unique_ptr<Bench> { throw CannotArrange{"nothing works"}; };
   EXPECT_FALSE(run_cases({}, options).canary_caught);
 }
 

@@ -10,8 +10,7 @@ namespace {
 /// The bench tells its case which deviations are on.
 class TellingBench final : public Bench {
  public:
-  TellingBench(World& world, const Environment& environment)
-      : Bench(world), on(environment.deviations->names()) {}
+  TellingBench(World& world, const Environment& environment) : Bench(world), on(environment.deviations->names()) {}
   bool has(const std::string& name) const { return std::find(on.begin(), on.end(), name) != on.end(); }
   std::vector<std::string> on;
 };
@@ -26,9 +25,7 @@ DEVIATION(fake_seen, "fake.a.one", Product::controller, "w", Departs{"x"});
 DEVIATION(fake_unseen, "fake.a.two", Product::controller, "w", Departs{"x"});
 DEVIATION(fake_orphan, "fake.a.nobody", Product::controller, "w", Departs{"x"});
 
-void sees_one(Bench& bench, Check& check) {
-  check.that(!static_cast<TellingBench&>(bench).has("fake_seen"), "all is well");
-}
+void sees_one(Bench& bench, Check& check) { check.that(!static_cast<TellingBench&>(bench).has("fake_seen"), "all is well"); }
 void sees_nothing(Bench&, Check& check) { check.that(true, "all is well"); }
 void never_right(Bench&, Check& check) { check.that(false, "all is well"); }
 
@@ -50,10 +47,8 @@ TEST(Selftest, TellsCaughtFromMissed) {
   EXPECT_EQ(result.without_deviation, 1u);
   EXPECT_FALSE(result.good());
   ASSERT_EQ(result.cases[0].deviations.size(), 1u);
-  EXPECT_EQ(result.cases[0].deviations[0].caught_by,
-            (std::vector<std::string>{"sees_one", "sees_one_too"}));
-  EXPECT_NE(std::find(result.without_case.begin(), result.without_case.end(), "fake_orphan"),
-            result.without_case.end());
+  EXPECT_EQ(result.cases[0].deviations[0].caught_by, (std::vector<std::string>{"sees_one", "sees_one_too"}));
+  EXPECT_NE(std::find(result.without_case.begin(), result.without_case.end(), "fake_orphan"), result.without_case.end());
 }
 
 TEST(Selftest, IsGoodOnlyWhenTheHonestProductPasses) {

@@ -19,9 +19,8 @@ constexpr std::string_view kConfirmed = "fabrics.connect.sqsize.minimum";
 
 std::string_view a_rule_from_memory() {
   const auto rules = ledger();
-  const auto one = std::find_if(rules.begin(), rules.end(), [](const Requirement& rule) {
-    return rule.confidence == "memory" && rule.state.empty();
-  });
+  const auto one =
+      std::find_if(rules.begin(), rules.end(), [](const Requirement& rule) { return rule.confidence == "memory" && rule.state.empty(); });
   return one == rules.end() ? std::string_view{} : one->id;
 }
 

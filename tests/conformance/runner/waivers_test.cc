@@ -17,8 +17,7 @@ waivers:
     signature: "status: Success (0/00h)"
 )yaml";
 
-CaseResult result_of(const CaseInfo& info, Verdict verdict, std::string what = "status",
-                     std::string seen = "Success (0/00h)") {
+CaseResult result_of(const CaseInfo& info, Verdict verdict, std::string what = "status", std::string seen = "Success (0/00h)") {
   CaseResult result;
   result.info = &info;
   result.verdict = verdict;
@@ -118,7 +117,8 @@ TEST_F(Disposed, KeepsOwnerLinkAndExpiry) {
 TEST_F(Disposed, RemarksOnWaiversThatCoverNothing) {
   EXPECT_TRUE(remarks_on(expectations, {&info, &other}, "2026-11-21").empty());
   EXPECT_EQ(remarks_on(expectations, {&info, &other}, "2027-02-01"),
-            (std::vector<std::string>{"the waiver of jane (f.yaml:3, https://tracker/123) for 'connect_*' expired on 2027-01-31 and covers nothing"}));
+            (std::vector<std::string>{
+                "the waiver of jane (f.yaml:3, https://tracker/123) for 'connect_*' expired on 2027-01-31 and covers nothing"}));
   expectations.waivers.front().case_glob = "conect_a";
   EXPECT_EQ(remarks_on(expectations, {&info, &other}, "2026-11-21"),
             (std::vector<std::string>{"f.yaml:3: no case matches 'conect_a'; did you mean 'connect_a'?"}));

@@ -31,21 +31,21 @@ bool concerns(const CaseInfo& info) { return info.role == Role::endpoint; }
 class DriveVariants : public ::testing::TestWithParam<mi::DriveVariant> {};
 
 TEST_P(DriveVariants, HaveNoFault) {
-  expect_no_fault(GetParam().name, [](EmbeddedSetup& setup) { GetParam().vary(setup.managed->drive); }, concerns, 0.6);
+  expect_no_fault(
+      GetParam().name, [](EmbeddedSetup& setup) { GetParam().vary(setup.managed->drive); }, concerns, 0.6);
 }
 
-INSTANTIATE_TEST_SUITE_P(, DriveVariants,
-                         ::testing::ValuesIn(mi::drive_variants().begin(), mi::drive_variants().end()),
+INSTANTIATE_TEST_SUITE_P(, DriveVariants, ::testing::ValuesIn(mi::drive_variants().begin(), mi::drive_variants().end()),
                          [](const auto& variant) { return std::string(variant.param.name); });
 
 class DrivesOnMedia : public ::testing::TestWithParam<Media> {};
 
 TEST_P(DrivesOnMedia, HaveNoFault) {
-  expect_no_fault(GetParam().name, [](EmbeddedSetup& setup) { GetParam().vary(*setup.managed); }, concerns, 0.6);
+  expect_no_fault(
+      GetParam().name, [](EmbeddedSetup& setup) { GetParam().vary(*setup.managed); }, concerns, 0.6);
 }
 
-INSTANTIATE_TEST_SUITE_P(, DrivesOnMedia, ::testing::ValuesIn(kMedia),
-                         [](const auto& media) { return std::string(media.param.name); });
+INSTANTIATE_TEST_SUITE_P(, DrivesOnMedia, ::testing::ValuesIn(kMedia), [](const auto& media) { return std::string(media.param.name); });
 
 }  // namespace
 }  // namespace fb::conformance

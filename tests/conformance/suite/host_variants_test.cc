@@ -46,8 +46,7 @@ class HostVariants : public ::testing::TestWithParam<Shape> {};
 
 TEST_P(HostVariants, HaveNoFault) { expect_no_fault(GetParam().name, GetParam().vary, concerns, 2.0 / 3); }
 
-INSTANTIATE_TEST_SUITE_P(, HostVariants, ::testing::ValuesIn(kShapes),
-                         [](const auto& shape) { return std::string(shape.param.name); });
+INSTANTIATE_TEST_SUITE_P(, HostVariants, ::testing::ValuesIn(kShapes), [](const auto& shape) { return std::string(shape.param.name); });
 
 }  // namespace
 }  // namespace fb::conformance

@@ -86,9 +86,8 @@ class SendsNothing final : public host::HostHooks {
  public:
   void pdus_out(std::uint16_t qid, std::vector<Bytes>& pdus) override {
     constexpr std::uint8_t kCapsuleCmd = 0x04;
-    std::erase_if(pdus, [&](const Bytes& pdu) {
-      return qid != 0 && pdu.size() > 8 && pdu[0] == kCapsuleCmd && pdu[8] != nvme::kFabricsOpcode;
-    });
+    std::erase_if(pdus,
+                  [&](const Bytes& pdu) { return qid != 0 && pdu.size() > 8 && pdu[0] == kCapsuleCmd && pdu[8] != nvme::kFabricsOpcode; });
   }
 };
 

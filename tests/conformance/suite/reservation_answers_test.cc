@@ -29,18 +29,14 @@ void first_holder(const deviations::CommandContext& command, MutableBytes data) 
 }
 
 const Deviation kLinux[] = {
-    {"reserved_actions_are_opcodes", "", Product::controller, "",
-     AnswerWith{"reservation.action", sc::invalid_opcode.with_dnr()}},
+    {"reserved_actions_are_opcodes", "", Product::controller, "", AnswerWith{"reservation.action", sc::invalid_opcode.with_dnr()}},
     {"release_of_another_type_conflicts", "", Product::controller, "",
      AnswerWith{"reservation.release.type", sc::reservation_conflict.with_dnr()}},
 };
 const Deviation kSpdk[] = {
-    {"key_zero_conflicts", "", Product::controller, "",
-     AnswerWith{"reservation.preempt.zero", sc::reservation_conflict}},
-    {"conflicts_may_be_tried_again", "", Product::controller, "",
-     AnswerWith{"reservation.access", sc::reservation_conflict}},
-    {"report_names_one_of_all", "", Product::controller, "",
-     deviations::hooks<deviations::AlteringDataOut, &first_holder>()},
+    {"key_zero_conflicts", "", Product::controller, "", AnswerWith{"reservation.preempt.zero", sc::reservation_conflict}},
+    {"conflicts_may_be_tried_again", "", Product::controller, "", AnswerWith{"reservation.access", sc::reservation_conflict}},
+    {"report_names_one_of_all", "", Product::controller, "", deviations::hooks<deviations::AlteringDataOut, &first_holder>()},
 };
 
 template <std::size_t N>
@@ -61,8 +57,7 @@ void run_as(const Deviation (&answers)[N], bool persist) {
   std::size_t passed = 0;
   for (const CaseResult& result : run.cases) {
     passed += result.verdict == Verdict::pass;
-    const bool fine = result.verdict == Verdict::pass || result.verdict == Verdict::skip ||
-                      result.verdict == Verdict::inconclusive;
+    const bool fine = result.verdict == Verdict::pass || result.verdict == Verdict::skip || result.verdict == Verdict::inconclusive;
     EXPECT_TRUE(fine) << result.info->name << " over " << result.transport << ": " << result.reason;
   }
   EXPECT_GT(passed, run.cases.size() * 3 / 4);

@@ -125,8 +125,7 @@ TEST(Suite, EveryDeviationNamesAPointOrCheckThatExists) {
     const auto* departs = std::get_if<deviations::Departs>(&deviation->effect);
     const auto points = points_of(deviation->product);
     if (departs != nullptr && !points.empty()) {
-      EXPECT_TRUE(points.contains(departs->point))
-          << deviation->name << ": no point '" << departs->point << "'";
+      EXPECT_TRUE(points.contains(departs->point)) << deviation->name << ": no point '" << departs->point << "'";
     }
     if (const auto* tolerate = std::get_if<deviations::Tolerate>(&deviation->effect)) {
       EXPECT_TRUE(checks.contains(tolerate->check)) << deviation->name << ": no check '" << tolerate->check << "'";

@@ -15,13 +15,10 @@ struct Variant {
 constexpr Variant kVariants[] = {
     {"of_version_1_4", [](EmbeddedSetup& s) { s.subsystem.version = fabrics::version(1, 4, 0); }},
     {"of_version_2_1", [](EmbeddedSetup& s) { s.subsystem.version = fabrics::version(2, 1, 0); }},
-    {"with_static_controllers",
-     [](EmbeddedSetup& s) { s.subsystem.controllers = subsystem::ControllerModel::static_controllers; }},
+    {"with_static_controllers", [](EmbeddedSetup& s) { s.subsystem.controllers = subsystem::ControllerModel::static_controllers; }},
     {"that_demands_a_keep_alive_timeout", [](EmbeddedSetup& s) { s.subsystem.kato_required = true; }},
-    {"that_keeps_sq_flow_control",
-     [](EmbeddedSetup& s) { s.subsystem.flow_control_may_be_off = false; }},
-    {"that_loses_the_association_with_a_queue",
-     [](EmbeddedSetup& s) { s.subsystem.individual_queue_deletion = false; }},
+    {"that_keeps_sq_flow_control", [](EmbeddedSetup& s) { s.subsystem.flow_control_may_be_off = false; }},
+    {"that_loses_the_association_with_a_queue", [](EmbeddedSetup& s) { s.subsystem.individual_queue_deletion = false; }},
     {"without_optional_commands",
      [](EmbeddedSetup& s) {
        s.subsystem.compare = s.subsystem.write_uncorrectable = s.subsystem.dataset_management = false;
@@ -46,39 +43,39 @@ constexpr Variant kVariants[] = {
     {"with_limits_of_its_namespaces",
      [](EmbeddedSetup& s) {
        for (subsystem::NamespaceOptions& one : s.namespaces) {
-         one.limits = {.atomic_power_fail = 16, .boundary_power_fail = 64, .optimal_boundary = 256,
-                       .write_granularity = 8, .write_alignment = 8, .optimal_write = 32};
+         one.limits = {.atomic_power_fail = 16,
+                       .boundary_power_fail = 64,
+                       .optimal_boundary = 256,
+                       .write_granularity = 8,
+                       .write_alignment = 8,
+                       .optimal_write = 32};
        }
      }},
     {"that_copies_one_range_at_once",
-     [](EmbeddedSetup& s) {
-       s.subsystem.copy = {.formats = 1, .range_blocks = 8, .total_blocks = 8, .ranges = 1};
-     }},
+     [](EmbeddedSetup& s) { s.subsystem.copy = {.formats = 1, .range_blocks = 8, .total_blocks = 8, .ranges = 1}; }},
     {"with_full_namespaces_of_its_own",
      [](EmbeddedSetup& s) {
        s.subsystem.namespace_management = {.capacity_bytes = 1 << 20, .thin_provisioning = false};
        for (subsystem::NamespaceOptions& one : s.namespaces) one.shared = false;
      }},
-    {"whose_namespaces_come_in_steps",
-     [](EmbeddedSetup& s) { s.subsystem.namespace_management.granularity_bytes = 1 << 20; }},
+    {"whose_namespaces_come_in_steps", [](EmbeddedSetup& s) { s.subsystem.namespace_management.granularity_bytes = 1 << 20; }},
     {"that_crypto_erases_alone",
      [](EmbeddedSetup& s) {
-       s.subsystem.sanitize = {.block_erase = false, .overwrite = false, .no_deallocate_inhibited = true,
-                               .crypto_erase_time = Duration::s(5)};
+       s.subsystem.sanitize = {
+           .block_erase = false, .overwrite = false, .no_deallocate_inhibited = true, .crypto_erase_time = Duration::s(5)};
        s.subsystem.self_test = {.short_time = Duration::s(120), .extended_minutes = 600};
      }},
     {"with_seven_slots_that_need_a_subsystem_reset",
      [](EmbeddedSetup& s) {
-       s.subsystem.firmware_update = {.slots = 7, .slot_1_read_only = false, .activates_at_once = false,
-                                      .needs_subsystem_reset = true, .granularity = 1};
+       s.subsystem.firmware_update = {
+           .slots = 7, .slot_1_read_only = false, .activates_at_once = false, .needs_subsystem_reset = true, .granularity = 1};
      }},
     {"that_forgets_what_was_not_flushed",
      [](EmbeddedSetup& s) {
        s.subsystem.power_loss_forgets = true;
        s.subsystem.atomic_power_fail_blocks = 16;
      }},
-    {"without_ana_and_reset",
-     [](EmbeddedSetup& s) { s.subsystem.ana = s.subsystem.subsystem_reset = false; }},
+    {"without_ana_and_reset", [](EmbeddedSetup& s) { s.subsystem.ana = s.subsystem.subsystem_reset = false; }},
     {"with_one_small_queue",
      [](EmbeddedSetup& s) {
        s.subsystem.io_queues_max = 1;
@@ -92,8 +89,7 @@ constexpr Variant kVariants[] = {
      }},
     {"that_moves_8_kib_at_most", [](EmbeddedSetup& s) { s.subsystem.mdts = 1; }},
     {"with_coarse_keep_alive", [](EmbeddedSetup& s) { s.subsystem.kas = 100; }},
-    {"with_traffic_based_keep_alive",
-     [](EmbeddedSetup& s) { s.subsystem.traffic_based_keep_alive = true; }},
+    {"with_traffic_based_keep_alive", [](EmbeddedSetup& s) { s.subsystem.traffic_based_keep_alive = true; }},
     {"without_keep_alive", [](EmbeddedSetup& s) { s.subsystem.kas = 0; }},
     {"without_a_transfer_limit", [](EmbeddedSetup& s) { s.subsystem.mdts = 0; }},
     {"that_knows_one_host",
@@ -151,8 +147,7 @@ constexpr Variant kVariants[] = {
        s.tcp.c2h_data_bytes = 512;
        s.tcp.success_flag = false;
      }},
-    {"that_declines_digests",
-     [](EmbeddedSetup& s) { s.tcp.header_digest = s.tcp.data_digest = false; }},
+    {"that_declines_digests", [](EmbeddedSetup& s) { s.tcp.header_digest = s.tcp.data_digest = false; }},
     {"that_aligns_to_128_bytes",
      [](EmbeddedSetup& s) {
        s.tcp.cpda = 31;
@@ -177,8 +172,7 @@ TEST_P(Variants, HaveNoFault) {
   expect_no_fault(GetParam().name, GetParam().vary, concerns, 2.0 / 3);
 }
 
-INSTANTIATE_TEST_SUITE_P(, Variants, ::testing::ValuesIn(kVariants),
-                         [](const auto& variant) { return std::string(variant.param.name); });
+INSTANTIATE_TEST_SUITE_P(, Variants, ::testing::ValuesIn(kVariants), [](const auto& variant) { return std::string(variant.param.name); });
 
 }  // namespace
 }  // namespace fb::conformance

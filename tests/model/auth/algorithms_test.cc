@@ -28,29 +28,23 @@ TEST(Formulas, AgreeWithIndependentlyComputedVectors) {
       EXPECT_EQ(to_hex(key), v.session_key);
       EXPECT_EQ(to_hex(generated_psk(hash, key, c1, c2)), v.psk);
     }
-    const Secret held(secret, v.transform == 0 ? std::nullopt
-                                               : std::optional{static_cast<AuthHash>(v.transform)});
+    const Secret held(secret, v.transform == 0 ? std::nullopt : std::optional{static_cast<AuthHash>(v.transform)});
     const auto sc_c = static_cast<std::uint8_t>(v.sc_c);
     const Bytes a1 = augmented_challenge(hash, group, key, c1);
     const Bytes a2 = augmented_challenge(hash, group, key, c2);
-    EXPECT_EQ(to_hex(host_response(hash, held.key_of(kHost), {a1, 1, 0x1234, sc_c, kHost, kSubsystem})),
-              v.r1);
-    EXPECT_EQ(to_hex(controller_response(hash, held.key_of(kSubsystem),
-                                         {a2, 0xFFFFFFFF, 0x1234, sc_c, kHost, kSubsystem})),
-              v.r2);
+    EXPECT_EQ(to_hex(host_response(hash, held.key_of(kHost), {a1, 1, 0x1234, sc_c, kHost, kSubsystem})), v.r1);
+    EXPECT_EQ(to_hex(controller_response(hash, held.key_of(kSubsystem), {a2, 0xFFFFFFFF, 0x1234, sc_c, kHost, kSubsystem})), v.r2);
   }
 }
 
 TEST(Formulas, TheVectorOfTheFacts) {
   const Bytes secret = from_hex(kSecretHex);
-  EXPECT_EQ(to_hex(host_response(AuthHash::sha_256, secret,
-                                 {numbers(32, 0), 1, 0x1234, 0, kHost, kSubsystem})),
+  EXPECT_EQ(to_hex(host_response(AuthHash::sha_256, secret, {numbers(32, 0), 1, 0x1234, 0, kHost, kSubsystem})),
             "345e2b53bd8a1004a732bfb2683253cccb38713ddf54b7271f9aea93f22938a1");
 }
 
 TEST(DiffieHellman, ValuesThatNobodyMaySend) {
-  for (const DhGroup group : {DhGroup::ffdhe2048, DhGroup::ffdhe3072, DhGroup::ffdhe4096,
-                              DhGroup::ffdhe6144, DhGroup::ffdhe8192}) {
+  for (const DhGroup group : {DhGroup::ffdhe2048, DhGroup::ffdhe3072, DhGroup::ffdhe4096, DhGroup::ffdhe6144, DhGroup::ffdhe8192}) {
     Bytes value(group_bytes(group));
     EXPECT_FALSE(dh_value_usable(group, value));
     value.back() = 1;

@@ -25,10 +25,15 @@ struct Rig {
   std::unique_ptr<World> world = World::make_virtual(3);
   std::unique_ptr<NonceSource> host_nonces = make_nonces(*world, "host");
   std::unique_ptr<NonceSource> controller_nonces = make_nonces(*world, "controller");
-  HostAuthConfig host{"nqn.2026-11.org.example:host", "nqn.2026-11.org.example:disk", kHostSecret,
-                      std::nullopt, all_hashes(), {DhGroup::null}, SecureChannel::none};
-  ControllerAuthConfig controller{"nqn.2026-11.org.example:host", "nqn.2026-11.org.example:disk",
-                                  kHostSecret, kControllerSecret, all_hashes(), all_groups()};
+  HostAuthConfig host{"nqn.2026-11.org.example:host",
+                      "nqn.2026-11.org.example:disk",
+                      kHostSecret,
+                      std::nullopt,
+                      all_hashes(),
+                      {DhGroup::null},
+                      SecureChannel::none};
+  ControllerAuthConfig controller{
+      "nqn.2026-11.org.example:host", "nqn.2026-11.org.example:disk", kHostSecret, kControllerSecret, all_hashes(), all_groups()};
   std::vector<Bytes> said;
 
   /// Runs a transaction to its end; `alter` may change what the controller says.
@@ -191,10 +196,8 @@ TEST(ControllerRefuses, NegotiatesThatItCannotUse) {
     value = static_cast<std::uint8_t>(sc_c);
     EXPECT_EQ(refusal_of_negotiate(rig, [](AuthNegotiate& n) { n.sc_c = value; }), 3) << sc_c;
   }
-  EXPECT_EQ(refusal_of_negotiate(rig,
-                                 [](AuthNegotiate& n) {
-                                   n.protocols.insert(n.protocols.begin(), {.authid = 0x77, .hashes = {1}, .groups = {0}});
-                                 }),
+  EXPECT_EQ(refusal_of_negotiate(
+                rig, [](AuthNegotiate& n) { n.protocols.insert(n.protocols.begin(), {.authid = 0x77, .hashes = {1}, .groups = {0}}); }),
             0)
       << "the first usable descriptor is used";
   rig.controller.new_tls_psk = true;
@@ -229,8 +232,7 @@ TEST(ControllerRefuses, RepliesThatAreWrong) {
   EXPECT_EQ(refusal_of_reply(rig, [](R& r, const C&) { r.dh_value.pop_back(); }), 6);
   EXPECT_EQ(refusal_of_reply(rig, [](R& r, const C&) { r.dh_value.assign(256, 0); }), 6);
   EXPECT_EQ(refusal_of_reply(rig, [](R& r, const C&) { r.dh_value = {0, 0, 0, 1}; }), 6);
-  EXPECT_EQ(refusal_of_reply(rig, [](R& r, const C&) { r.dh_value = dh_largest(DhGroup::ffdhe2048); }),
-            6);
+  EXPECT_EQ(refusal_of_reply(rig, [](R& r, const C&) { r.dh_value = dh_largest(DhGroup::ffdhe2048); }), 6);
   EXPECT_EQ(refusal_of_reply(rig, [](R& r, const C&) { r.response[5] ^= 1; }), 1);
   EXPECT_EQ(refusal_of_reply(rig,
                              [](R& r, const C& c) {
@@ -347,9 +349,7 @@ TEST(HostRefuses, ChallengesThatAreWrong) {
   EXPECT_EQ(refusal_by_host(rig, challenge_with([](C& c) { c.dh_value.clear(); })), 6);
   EXPECT_EQ(refusal_by_host(rig, challenge_with([](C& c) { c.dh_value.assign(256, 0); })), 6);
   EXPECT_EQ(refusal_by_host(rig, challenge_with([](C& c) { c.dh_value = {0, 0, 0, 1}; })), 6);
-  EXPECT_EQ(refusal_by_host(
-                rig, challenge_with([](C& c) { c.dh_value = dh_largest(DhGroup::ffdhe2048); })),
-            6);
+  EXPECT_EQ(refusal_by_host(rig, challenge_with([](C& c) { c.dh_value = dh_largest(DhGroup::ffdhe2048); })), 6);
   EXPECT_EQ(refusal_by_host(rig, [](Bytes& bytes) { bytes.resize(20); }), 6);
   EXPECT_EQ(refusal_by_host(rig, [](Bytes& bytes) { bytes.assign(4096, 0); }), 7);
   EXPECT_EQ(refusal_by_host(rig, [](Bytes& bytes) { bytes.clear(); }), 7);

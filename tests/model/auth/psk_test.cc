@@ -17,8 +17,7 @@ using auth_vectors::kHost;
 using auth_vectors::kSubsystem;
 
 constexpr std::string_view kKey = "NVMeTLSkey-1:01:VRLbtnN9AQb2WXW3c9+wEf/DRLz0QuLdbYvEhwtdWwNf9LrZ:";
-constexpr std::string_view kKey48 =
-    "NVMeTLSkey-1:02:VRLbtnN9AQb2WXW3c9+wEf/DRLz0QuLdbYvEhwtdWwP/w0S89ELi3W2LxIcLXVsDn8kXZQ==:";
+constexpr std::string_view kKey48 = "NVMeTLSkey-1:02:VRLbtnN9AQb2WXW3c9+wEf/DRLz0QuLdbYvEhwtdWwP/w0S89ELi3W2LxIcLXVsDn8kXZQ==:";
 
 TEST(Psk, AgreesWithIndependentlyComputedVectors) {
   for (const auth_vectors::Psk& v : auth_vectors::kPsk) {
@@ -30,9 +29,8 @@ TEST(Psk, AgreesWithIndependentlyComputedVectors) {
     EXPECT_EQ(static_cast<int>(psk->goes_with()), v.hash);
     const Bytes retained = psk->retained(v.host, how);
     EXPECT_EQ(to_hex(retained), v.retained);
-    const auto tls = derive_tls_psk({v.version, static_cast<PskOrigin>(v.origin), psk->goes_with(), v.host,
-                                     std::string(kSubsystem)},
-                                    retained, how);
+    const auto tls =
+        derive_tls_psk({v.version, static_cast<PskOrigin>(v.origin), psk->goes_with(), v.host, std::string(kSubsystem)}, retained, how);
     ASSERT_TRUE(tls.ok());
     EXPECT_EQ(tls->identity, v.identity);
     EXPECT_EQ(to_hex(tls->key), v.tls);
@@ -46,9 +44,7 @@ TEST(Psk, DerivesTheExampleKey) {
   EXPECT_EQ(to_hex(psk->bytes()), "5512dbb6737d0106f65975b773dfb011ffc344bcf442e2dd6d8bc4870b5d5b03");
   const Bytes retained = psk->retained(kHost);
   EXPECT_EQ(to_hex(retained), "f0af1bc718d4f23bdd7c1683a3d79bd953ea789d106a0f5207bb574bbe5446ce");
-  const auto tls = derive_tls_psk({0, PskOrigin::retained, PskHash::sha_256, std::string(kHost),
-                                   std::string(kSubsystem)},
-                                  retained);
+  const auto tls = derive_tls_psk({0, PskOrigin::retained, PskHash::sha_256, std::string(kHost), std::string(kSubsystem)}, retained);
   ASSERT_TRUE(tls.ok());
   EXPECT_EQ(to_hex(tls->key), "8e981666c96a88ef69f6e6a0460ff77ba9039e3d38cbdeee264c4de09d75d246");
 }
@@ -61,13 +57,11 @@ TEST(Psk, IdentitiesAreThoseOfLibnvme) {
     PskDerivation how;
     const char* identity;
   } known[] = {
-      {kKey, PskDerivation::specified,
-       "NVMe1R01 nqn.psk-test-host nqn.psk-test-subsys iSbjiStwJ/1TrTvDlt2fjFmzvsytOJelidNnA+X5lEU="},
+      {kKey, PskDerivation::specified, "NVMe1R01 nqn.psk-test-host nqn.psk-test-subsys iSbjiStwJ/1TrTvDlt2fjFmzvsytOJelidNnA+X5lEU="},
       {kKey48, PskDerivation::specified,
        "NVMe1R02 nqn.psk-test-host nqn.psk-test-subsys "
        "QhW2+Rp6RzHlNtCslyRxMnwJ11tKKhz8JCAQpQ+XUD8f9td1VeH5h53yz2wKJG1a"},
-      {kKey, PskDerivation::old_libnvme,
-       "NVMe1R01 nqn.psk-test-host nqn.psk-test-subsys 66GuqV08TsAGII39teWUfwQwizjv06Jy8jOcX3NAAzM="},
+      {kKey, PskDerivation::old_libnvme, "NVMe1R01 nqn.psk-test-host nqn.psk-test-subsys 66GuqV08TsAGII39teWUfwQwizjv06Jy8jOcX3NAAzM="},
       {kKey48, PskDerivation::old_libnvme,
        "NVMe1R02 nqn.psk-test-host nqn.psk-test-subsys "
        "RsKmYJ3nAn1ApjjMloJFbAkLPivONDAX/xW327YBUsn2eGShXSjCZvBaOxscLqmz"},
@@ -75,8 +69,7 @@ TEST(Psk, IdentitiesAreThoseOfLibnvme) {
   for (const auto& one : known) {
     const auto psk = ConfiguredPsk::parse(one.key);
     ASSERT_TRUE(psk.ok());
-    const auto tls = derive_tls_psk({1, PskOrigin::retained, psk->goes_with(), host, subsystem},
-                                    psk->retained(host, one.how), one.how);
+    const auto tls = derive_tls_psk({1, PskOrigin::retained, psk->goes_with(), host, subsystem}, psk->retained(host, one.how), one.how);
     ASSERT_TRUE(tls.ok());
     EXPECT_EQ(tls->identity, one.identity);
   }
@@ -88,17 +81,14 @@ TEST(Psk, GeneratedPsksAreThoseOfLinux) {
     AuthHash hash;
     PskHash goes_with;
     const char *psk, *digest, *tls;
-  } known[] = {
-      {AuthHash::sha_256, PskHash::sha_256,
-       "1733c59fa7f48fcf37f5f26fc4ff0268ad4f78e030f4f3b0bfd1d47e7bb1447a",
-       "OldoKuTfKddMuyCznAZojkWD7P4D9/AtzDzLimtOxqI=",
-       "3c17da628474a04d2247c4cab47968c915388193f7c071bd9489cc3666cd7cc8"},
-      {AuthHash::sha_384, PskHash::sha_384,
-       "f14b2dd3234c459694d3bc63f8968bd6b37c2c6de849e22e11874900"
-       "1ce4bbe8640b9e3a748cb11ce4b1d71d359cce39",
-       "cffMWk8TSS7HOQebjgYEIkrPrjWPV4JE5cdPB8WhEvY4JBW5YynKyv66XscN4A9n",
-       "2774753233537b3fa50eb7d16a8e43457d85f4906c005b2236616c5d"
-       "80939d0898fff15bb8b77119d2be0aac423e7590"}};
+  } known[] = {{AuthHash::sha_256, PskHash::sha_256, "1733c59fa7f48fcf37f5f26fc4ff0268ad4f78e030f4f3b0bfd1d47e7bb1447a",
+                "OldoKuTfKddMuyCznAZojkWD7P4D9/AtzDzLimtOxqI=", "3c17da628474a04d2247c4cab47968c915388193f7c071bd9489cc3666cd7cc8"},
+               {AuthHash::sha_384, PskHash::sha_384,
+                "f14b2dd3234c459694d3bc63f8968bd6b37c2c6de849e22e11874900"
+                "1ce4bbe8640b9e3a748cb11ce4b1d71d359cce39",
+                "cffMWk8TSS7HOQebjgYEIkrPrjWPV4JE5cdPB8WhEvY4JBW5YynKyv66XscN4A9n",
+                "2774753233537b3fa50eb7d16a8e43457d85f4906c005b2236616c5d"
+                "80939d0898fff15bb8b77119d2be0aac423e7590"}};
   for (const auto& one : known) {
     Bytes session(hash_bytes(one.hash)), c1 = session, c2 = session;
     for (std::size_t i = 0; i < session.size(); ++i) {
@@ -108,11 +98,9 @@ TEST(Psk, GeneratedPsksAreThoseOfLinux) {
     }
     const Bytes psk = generated_psk(one.hash, session, c1, c2);
     EXPECT_EQ(to_hex(psk), one.psk);
-    const auto tls =
-        derive_tls_psk({1, PskOrigin::generated, one.goes_with, "hostnqn", "subsysnqn"}, psk);
+    const auto tls = derive_tls_psk({1, PskOrigin::generated, one.goes_with, "hostnqn", "subsysnqn"}, psk);
     ASSERT_TRUE(tls.ok());
-    EXPECT_EQ(tls->identity, (one.goes_with == PskHash::sha_256 ? "NVMe1G01 hostnqn subsysnqn "
-                                                                : "NVMe1G02 hostnqn subsysnqn ") +
+    EXPECT_EQ(tls->identity, (one.goes_with == PskHash::sha_256 ? "NVMe1G01 hostnqn subsysnqn " : "NVMe1G02 hostnqn subsysnqn ") +
                                  std::string(one.digest));
     EXPECT_EQ(to_hex(tls->key), one.tls);
   }
@@ -136,8 +124,7 @@ TEST(Psk, RefusesWhatIsNoKey) {
   EXPECT_EQ(with("VRLb", "VRLc"), "not a TLS key: the CRC-32 does not match");
   EXPECT_EQ(with("VRLb", "VR b"), "not a TLS key: what stands between the colons is not BASE64");
   EXPECT_EQ(with("VRLb", ""), "not a TLS key: its length is neither 32 nor 48 bytes");
-  const std::string form =
-      "not a TLS key: the form is NVMeTLSkey-1:hh:BASE64: with two digits and a colon at the end";
+  const std::string form = "not a TLS key: the form is NVMeTLSkey-1:hh:BASE64: with two digits and a colon at the end";
   EXPECT_EQ(why(good.substr(0, good.size() - 1)), form);
   EXPECT_EQ(why("NVMeTLSkey-1:"), form);
   EXPECT_EQ(why("NVMeTLSkey-1:001:"), form);
@@ -170,10 +157,9 @@ TEST(PskIdentity, ReadsItsWordsAndNothingElse) {
   EXPECT_EQ(one->origin, PskOrigin::generated);
   EXPECT_EQ(one->digest, "d=");
   EXPECT_EQ(one->text(), "NVMe1G01 h s d=");
-  for (const char* wrong :
-       {"", "NVMe", "NVMe0R01", "NVMe0R01 ", "NVMe0R01 h", "NVMe0R01 h ", "NVMe0R01  h s", "NVMe0R01 h s d",
-        "NVMe1R01 h s", "NVMe1R01 h s d e", "NVMe2R01 h s d", "NVMe0X01 h s", "NVMe0R00 h s", "NVMe0R03 h s",
-        "nvme0R01 h s", "NVMe0R01\th s", "NVMe0R01 h s "}) {
+  for (const char* wrong : {"", "NVMe", "NVMe0R01", "NVMe0R01 ", "NVMe0R01 h", "NVMe0R01 h ", "NVMe0R01  h s", "NVMe0R01 h s d",
+                            "NVMe1R01 h s", "NVMe1R01 h s d e", "NVMe2R01 h s d", "NVMe0X01 h s", "NVMe0R00 h s", "NVMe0R03 h s",
+                            "nvme0R01 h s", "NVMe0R01\th s", "NVMe0R01 h s "}) {
     EXPECT_FALSE(PskIdentity::parse(wrong).has_value()) << wrong;
   }
 }
@@ -183,8 +169,7 @@ TEST(PskIdentity, OfVersion0MayBeTooLongForAKey) {
   const Bytes input(32, 1);
   const auto zero = derive_tls_psk({0, PskOrigin::retained, PskHash::sha_256, name, name}, input);
   ASSERT_FALSE(zero.ok());
-  EXPECT_EQ(zero.error().text,
-            "the PSK identity has 364 bytes, and version 0 can derive a key from at most 255");
+  EXPECT_EQ(zero.error().text, "the PSK identity has 364 bytes, and version 0 can derive a key from at most 255");
   EXPECT_TRUE(derive_tls_psk({1, PskOrigin::retained, PskHash::sha_256, name, name}, input).ok());
 }
 
@@ -194,9 +179,8 @@ std::string pair_line(std::string_view host, std::string_view subsystem, std::st
 
 TEST(PskStore, HostAndTargetFindTheSameKey) {
   const std::string other = ConfiguredPsk(Bytes(48, 7), std::nullopt).text();
-  const auto store = PskStore::parse("# keys\n\n" + other + "\n" + pair_line("*", kSubsystem, kKey48) +
-                                         "\t" + pair_line(kHost, kSubsystem, kKey),
-                                     "keys");
+  const auto store =
+      PskStore::parse("# keys\n\n" + other + "\n" + pair_line("*", kSubsystem, kKey48) + "\t" + pair_line(kHost, kSubsystem, kKey), "keys");
   ASSERT_TRUE(store.ok()) << store.error().text;
   for (const int version : {0, 1}) {
     const auto exact = store->for_pair(kHost, kSubsystem, version);
@@ -221,8 +205,7 @@ TEST(PskStore, RefusesStrangersAndOtherDigests) {
   EXPECT_EQ(store->configured_for("nqn.2014-08.org.example:h", kSubsystem), nullptr);
   const auto none = store->for_pair("nqn.2014-08.org.example:h", kSubsystem, 0);
   ASSERT_FALSE(none.ok());
-  EXPECT_EQ(none.error().text, "no TLS key for host nqn.2014-08.org.example:h and subsystem " +
-                                   std::string(kSubsystem));
+  EXPECT_EQ(none.error().text, "no TLS key for host nqn.2014-08.org.example:h and subsystem " + std::string(kSubsystem));
   const std::string good = store->for_pair(kHost, kSubsystem, 1)->identity;
   EXPECT_TRUE(store->find(good).has_value());
   std::string changed = good;
@@ -245,8 +228,7 @@ TEST(PskStore, KeepsKeysThatWereDerivedElsewhere) {
   auto store = PskStore::parse(identity + " " + std::string(kKey), "keys");
   ASSERT_TRUE(store.ok()) << store.error().text;
   ASSERT_TRUE(store->find(identity).has_value());
-  EXPECT_EQ(to_hex(store->find(identity)->key),
-            "5512dbb6737d0106f65975b773dfb011ffc344bcf442e2dd6d8bc4870b5d5b03");
+  EXPECT_EQ(to_hex(store->find(identity)->key), "5512dbb6737d0106f65975b773dfb011ffc344bcf442e2dd6d8bc4870b5d5b03");
   EXPECT_EQ(store->for_pair(kHost, kSubsystem, 0)->identity, identity) << "it is the only one";
   store->add({identity, Bytes(32, 9), PskHash::sha_256});
   EXPECT_EQ(store->find(identity)->key, Bytes(32, 9));
@@ -261,15 +243,18 @@ TEST(PskStore, SaysWhichLineIsWrongAndShowsNoKey) {
   } wrong[] = {
       {"", "keys: holds no TLS key"},
       {"hello", "keys:1: the last word of the line is no TLS key (NVMeTLSkey-1:...)"},
-      {"\n" + key.substr(0, 40), "keys:2: not a TLS key: the form is NVMeTLSkey-1:hh:BASE64: with two "
-                                 "digits and a colon at the end"},
-      {"nqn.2014-08.org.example:h " + key, "keys:1: in front of the key stand a host NQN and a subsystem NQN, "
-                                           "a PSK identity, or nothing"},
+      {"\n" + key.substr(0, 40),
+       "keys:2: not a TLS key: the form is NVMeTLSkey-1:hh:BASE64: with two "
+       "digits and a colon at the end"},
+      {"nqn.2014-08.org.example:h " + key,
+       "keys:1: in front of the key stand a host NQN and a subsystem NQN, "
+       "a PSK identity, or nothing"},
       {"host subsystem " + key, "keys:1: a word in front of the key is neither an NQN nor *"},
       {"NVMe0R01 h " + key, "keys:1: the words in front of the key are no PSK identity"},
       {"NVMe0R02 h s " + key, "keys:1: the key's length is not that of the identity's hash"},
-      {"* * * " + key, "keys:1: in front of the key stand a host NQN and a subsystem NQN, a PSK identity, "
-                       "or nothing"},
+      {"* * * " + key,
+       "keys:1: in front of the key stand a host NQN and a subsystem NQN, a PSK identity, "
+       "or nothing"},
       {key + " " + key + " " + key, "keys:1: the words in front of the key are no PSK identity"},
   };
   for (const auto& one : wrong) {

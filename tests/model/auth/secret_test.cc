@@ -9,21 +9,18 @@
 namespace fb::auth {
 namespace {
 
-constexpr std::string_view kExample =
-    "DHHC-1:00:ia6zGodOr4SEG0Zzaw398rpY0wqipUWj4jWjUh4HWUz6aQ2n:";
+constexpr std::string_view kExample = "DHHC-1:00:ia6zGodOr4SEG0Zzaw398rpY0wqipUWj4jWjUh4HWUz6aQ2n:";
 constexpr std::string_view kHost = "nqn.2014-08.org.nvmexpress:uuid:f81d4fae-7dec-11d0-a765-00a0c91e6bf6";
 
 TEST(Secret, TheExampleOfTheSpecification) {
   const auto secret = Secret::parse(kExample);
   ASSERT_TRUE(secret.ok());
-  EXPECT_EQ(to_hex(secret->bytes()),
-            "89aeb31a874eaf84841b46736b0dfdf2ba58d30aa2a545a3e235a3521e07594c");
+  EXPECT_EQ(to_hex(secret->bytes()), "89aeb31a874eaf84841b46736b0dfdf2ba58d30aa2a545a3e235a3521e07594c");
   EXPECT_FALSE(secret->transform().has_value());
   EXPECT_EQ(secret->text(), kExample);
   EXPECT_EQ(to_hex(secret->key_of(kHost)), to_hex(secret->bytes()));
   const Secret transformed(Bytes(secret->bytes().begin(), secret->bytes().end()), AuthHash::sha_256);
-  EXPECT_EQ(to_hex(transformed.key_of(kHost)),
-            "b9e21c833ba5dbb60ddf4c29b195ac232cd89302646bfdb848bc5b732c93cee5");
+  EXPECT_EQ(to_hex(transformed.key_of(kHost)), "b9e21c833ba5dbb60ddf4c29b195ac232cd89302646bfdb848bc5b732c93cee5");
 }
 
 TEST(Secret, RefusesWhatIsDamagedWithoutShowingIt) {
@@ -70,8 +67,8 @@ TEST(Secret, MadeOnesComeBack) {
 }
 
 TEST(Secrets, OfAFile) {
-  const std::string text = "# hosts\n\n" + std::string(kHost) + " " + std::string(kExample) + "\n* \t" +
-                           std::string(kExample) + " " + std::string(kExample) + "\r\n";
+  const std::string text = "# hosts\n\n" + std::string(kHost) + " " + std::string(kExample) + "\n* \t" + std::string(kExample) + " " +
+                           std::string(kExample) + "\r\n";
   const auto pairs = parse_secrets(text, "keys");
   ASSERT_TRUE(pairs.ok()) << pairs.error().text;
   ASSERT_EQ(pairs->size(), 2u);

@@ -26,15 +26,13 @@ TEST(Association, ConnectsInTheOrderOfTheSpecification) {
   std::vector<std::string> order;
   for (const auto& [qid, sqe] : rig.hooks.commands) {
     const std::uint8_t opcode = sqe.get(nvme::sqe::opcode);
-    std::string name = opcode == nvme::kFabricsOpcode
-                           ? std::string(nvme::fabrics_type_name(static_cast<std::uint8_t>(
-                                 sqe.as<fabrics::AnyFabricsSqe>().get(fabrics::sqe::fctype))))
-                           : std::string(nvme::admin_opcode_name(opcode));
+    std::string name =
+        opcode == nvme::kFabricsOpcode
+            ? std::string(nvme::fabrics_type_name(static_cast<std::uint8_t>(sqe.as<fabrics::AnyFabricsSqe>().get(fabrics::sqe::fctype))))
+            : std::string(nvme::admin_opcode_name(opcode));
     if (order.empty() || order.back() != name) order.push_back(name);
   }
-  const auto at = [&](std::string_view name) {
-    return std::find(order.begin(), order.end(), name) - order.begin();
-  };
+  const auto at = [&](std::string_view name) { return std::find(order.begin(), order.end(), name) - order.begin(); };
   EXPECT_EQ(order.front(), "Connect");
   EXPECT_LT(at("Property Get"), at("Property Set"));
   EXPECT_LT(at("Property Set"), at("Identify"));
@@ -87,8 +85,7 @@ TEST(Association, BusyIsTriedAgainLater) {
   Rig rig;
   int refusals = 2;
   rig.hooks.on_admission = [&](std::uint16_t, const nvme::Sqe& sqe) -> std::optional<nvme::Status> {
-    const bool connect = sqe.get(nvme::sqe::opcode) == nvme::kFabricsOpcode &&
-                         sqe.bytes()[4] == 0x01;
+    const bool connect = sqe.get(nvme::sqe::opcode) == nvme::kFabricsOpcode && sqe.bytes()[4] == 0x01;
     if (connect && refusals-- > 0) return nvme::sc::controller_busy;
     return std::nullopt;
   };
@@ -98,8 +95,7 @@ TEST(Association, BusyIsTriedAgainLater) {
 }
 
 TEST(Association, IdentifyMustNameTheSameController) {
-  for (const std::string_view departure :
-       {std::string_view("sub.cntlid.identify"), std::string_view("sub.cntlid.reserved")}) {
+  for (const std::string_view departure : {std::string_view("sub.cntlid.identify"), std::string_view("sub.cntlid.reserved")}) {
     Rig rig;
     rig.hooks.departure = departure;
     EXPECT_EQ(rig.connect(), nullptr);
@@ -177,8 +173,7 @@ TEST(Association, AKeepAliveWithoutAnswerLeadsToRecovery) {
   Controller* controller = rig.connect();
   ASSERT_NE(controller, nullptr);
   rig.hooks.on_completion = [](std::uint16_t, const nvme::Sqe& sqe, MutableBytes) {
-    return sqe.bytes()[0] == 0x18 ? subsystem::SubsystemHooks::Answer::withhold
-                                  : subsystem::SubsystemHooks::Answer::send;
+    return sqe.bytes()[0] == 0x18 ? subsystem::SubsystemHooks::Answer::withhold : subsystem::SubsystemHooks::Answer::send;
   };
   rig.world->run_for(Duration::ms(2500 + 5000 + 400));
   EXPECT_EQ(controller->state(), ControllerState::recovering);
@@ -199,8 +194,7 @@ TEST(Association, ShutdownIsOrderly) {
   bool notified = false;
   for (const auto& [qid, sqe] : rig.hooks.commands) {
     if (sqe.bytes()[0] != 0x7F || sqe.bytes()[4] != 0x00) continue;
-    const auto cc = record_from_integer<fabrics::Cc>(
-        sqe.as<fabrics::PropertySetSqe>().get(fabrics::property_sqe::value));
+    const auto cc = record_from_integer<fabrics::Cc>(sqe.as<fabrics::PropertySetSqe>().get(fabrics::property_sqe::value));
     notified = notified || cc.get(fabrics::cc::shn) == fabrics::ShutdownNotification::normal;
   }
   EXPECT_TRUE(notified);
@@ -285,8 +279,8 @@ TEST(Association, WhatCannotBeReadNowIsReadALittleLater) {
     std::uint8_t opcode;
     std::uint8_t selector;  ///< LID or CNS
   };
-  for (const Row& row : {Row{"log page of the event", 0x02, 4}, Row{"list of namespaces", 0x06, 2},
-                         Row{"namespace", 0x06, 0}, Row{"descriptors of a namespace", 0x06, 3}}) {
+  for (const Row& row : {Row{"log page of the event", 0x02, 4}, Row{"list of namespaces", 0x06, 2}, Row{"namespace", 0x06, 0},
+                         Row{"descriptors of a namespace", 0x06, 3}}) {
     Rig rig;
     rig.add_namespace();
     ASSERT_NE(rig.connect(), nullptr);

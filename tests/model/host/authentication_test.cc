@@ -26,9 +26,7 @@ ConnectOptions with_secret(const Rig& rig, bool mutual = false) {
   return options;
 }
 
-std::size_t sends(const Rig& rig) {
-  return rig.hooks.count_fabrics(fabrics::FabricsType::authentication_send);
-}
+std::size_t sends(const Rig& rig) { return rig.hooks.count_fabrics(fabrics::FabricsType::authentication_send); }
 
 TEST(Authentication, EveryQueueForItself) {
   for (const bool mutual : {false, true}) {
@@ -64,13 +62,11 @@ TEST(Authentication, WrongSecretsAreClearErrors) {
   options.authentication.secret = Secret(Bytes(32, 0x99), std::nullopt);
   EXPECT_EQ(rig.connect(options), nullptr);
   EXPECT_EQ(rig.last_error.kind, HostError::Kind::authentication);
-  EXPECT_NE(rig.last_error.text.find("Authentication failed"), std::string::npos)
-      << rig.last_error.text;
+  EXPECT_NE(rig.last_error.text.find("Authentication failed"), std::string::npos) << rig.last_error.text;
   options = with_secret(rig, true);
   options.authentication.controller_secret = Secret(Bytes(32, 0x99), std::nullopt);
   EXPECT_EQ(rig.connect(options), nullptr);
-  EXPECT_NE(rig.last_error.text.find("does not know the secret"), std::string::npos)
-      << rig.last_error.text;
+  EXPECT_NE(rig.last_error.text.find("does not know the secret"), std::string::npos) << rig.last_error.text;
   options = with_secret(rig);
   options.authentication.hashes = {auth::AuthHash::sha_384};
   rig.disk->set_moved(false);
@@ -179,8 +175,7 @@ TEST(Authentication, LeavesNoSecretInTheTrace) {
   ASSERT_NE(rig.connect(with_secret(rig, true)), nullptr) << rig.last_error.text;
   EXPECT_NE(sink.text.find("DH-HMAC-CHAP_Challenge"), std::string::npos);
   const auto holds = [&](ByteView secret) {
-    return std::search(sink.bytes.begin(), sink.bytes.end(), secret.begin(), secret.end()) !=
-           sink.bytes.end();
+    return std::search(sink.bytes.begin(), sink.bytes.end(), secret.begin(), secret.end()) != sink.bytes.end();
   };
   for (const Secret& secret : {kHostSecret, kControllerSecret}) {
     EXPECT_FALSE(holds(secret.bytes()));

@@ -75,8 +75,7 @@ TEST(Discovery, ALogThatChangesIsReadAgain) {
     if (departs) rig.host_hooks.departure = point::discovery_genctr_ignored;
     int changes = 2;
     rig.hooks.on_data_out = [&](const nvme::Sqe& sqe, MutableBytes) {
-      const bool log = sqe.bytes()[0] == 0x02 && sqe.as<nvme::GetLogPageSqe>().get(
-                                                     nvme::get_log_sqe::lid) == 0x70;
+      const bool log = sqe.bytes()[0] == 0x02 && sqe.as<nvme::GetLogPageSqe>().get(nvme::get_log_sqe::lid) == 0x70;
       if (log && nvme::log_length(sqe.as<nvme::GetLogPageSqe>()) > 1024 && changes-- > 0) {
         rig.target->discovery().changed();
       }
@@ -118,14 +117,12 @@ struct Chain : Rig {
       subsystem::PortOptions port;
       port.traddr = to_string(endpoint(static_cast<std::uint16_t>(20 + i)).address);
       other->add_port(port);
-      auto listener = fabric.listen(endpoint(static_cast<std::uint16_t>(20 + i)),
-                                    other->acceptor(1), &hooks);
+      auto listener = fabric.listen(endpoint(static_cast<std::uint16_t>(20 + i)), other->acceptor(1), &hooks);
       others.push_back(std::move(other));
       listening.push_back(std::move(listener).value());
     }
     for (std::uint16_t i = 0; i < services; ++i) {
-      const std::uint16_t next = i + 1 == services ? std::uint16_t{0}
-                                                   : static_cast<std::uint16_t>(i + 1);
+      const std::uint16_t next = i + 1 == services ? std::uint16_t{0} : static_cast<std::uint16_t>(i + 1);
       if (next == 0 && !circle) continue;
       subsystem::Referral referral;
       referral.traddr = to_string(endpoint(static_cast<std::uint16_t>(20 + next)).address);

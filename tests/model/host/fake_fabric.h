@@ -25,8 +25,7 @@ struct FakeCommand {
 class FakeFabric final : public transport::HostFabric {
  public:
   explicit FakeFabric(World& w) : world(w) {}
-  std::unique_ptr<transport::HostChannel> make_channel(
-      transport::HostChannelHandler& handler) override;
+  std::unique_ptr<transport::HostChannel> make_channel(transport::HostChannelHandler& handler) override;
   std::string_view name() const override { return "fake"; }
 
   World& world;
@@ -82,15 +81,12 @@ class FakeChannel final : public transport::HostChannel {
     arrive({nvme::Sqe{capsule}, {}, 0, true});
     return true;
   }
-  RemoteBuffer expose(std::uint16_t slot, MutableBytes) override {
-    return {0x1000u * (slot + 1u), slot + 1u};
-  }
+  RemoteBuffer expose(std::uint16_t slot, MutableBytes) override { return {0x1000u * (slot + 1u), slot + 1u}; }
 
   // ---- the far side ----
 
   /// Answers with success (or `status`) and this SQHD.
-  void respond(const nvme::Sqe& sqe, std::uint16_t sqhd, nvme::Status status = {},
-               std::uint64_t value = 0) {
+  void respond(const nvme::Sqe& sqe, std::uint16_t sqhd, nvme::Status status = {}, std::uint64_t value = 0) {
     nvme::Cqe cqe;
     cqe.set(nvme::cqe::cid, sqe.get(nvme::sqe::cid))
         .set(nvme::cqe::sqhd, sqhd)
@@ -150,8 +146,7 @@ class FakeChannel final : public transport::HostChannel {
   Timer<FakeChannel, &FakeChannel::run> timer_{"test.fake.channel", *this};
 };
 
-inline std::unique_ptr<transport::HostChannel> FakeFabric::make_channel(
-    transport::HostChannelHandler& handler) {
+inline std::unique_ptr<transport::HostChannel> FakeFabric::make_channel(transport::HostChannelHandler& handler) {
   auto made = std::make_unique<FakeChannel>(*this, handler, channels.size());
   channels.push_back(made.get());
   return made;

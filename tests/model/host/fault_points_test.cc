@@ -211,8 +211,7 @@ void unknown_subsystem(Watched& rig) {
 
 void busy(Watched& rig) {
   int left = 3;
-  rig.hooks.on_admission = [&rig, left](std::uint16_t qid, const nvme::Sqe& sqe) mutable
-      -> std::optional<nvme::Status> {
+  rig.hooks.on_admission = [&rig, left](std::uint16_t qid, const nvme::Sqe& sqe) mutable -> std::optional<nvme::Status> {
     rig.see(qid, sqe);
     if (sqe.bytes()[0] == 0x7F && sqe.bytes()[4] == 1 && left-- > 0) {
       return nvme::sc::controller_busy;
@@ -278,12 +277,10 @@ void errors(Watched& rig) {
   };
   if (rig.start(rig.to()) == nullptr) return;
   for (const nvme::Status status :
-       {nvme::sc::internal_error.with_dnr(), nvme::sc::transient_transport_error,
-        nvme::sc::command_interrupted.with_crd(1), nvme::sc::reservation_conflict,
-        nvme::sc::internal_path_error}) {
+       {nvme::sc::internal_error.with_dnr(), nvme::sc::transient_transport_error, nvme::sc::command_interrupted.with_crd(1),
+        nvme::sc::reservation_conflict, nvme::sc::internal_path_error}) {
     int left = 40;
-    rig.hooks.on_admission = [&](std::uint16_t qid, const nvme::Sqe& sqe)
-        -> std::optional<nvme::Status> {
+    rig.hooks.on_admission = [&](std::uint16_t qid, const nvme::Sqe& sqe) -> std::optional<nvme::Status> {
       rig.see(qid, sqe);
       if (qid != 0 && left-- > 0) return status;
       return std::nullopt;
@@ -297,9 +294,7 @@ void errors(Watched& rig) {
 void losses(Watched& rig) {
   if (rig.start(modest(rig)) == nullptr) return;
   Bytes block(512);
-  rig.hooks.on_completion = [](std::uint16_t qid, const nvme::Sqe&, MutableBytes) {
-    return qid != 0 ? Answer::withhold : Answer::send;
-  };
+  rig.hooks.on_completion = [](std::uint16_t qid, const nvme::Sqe&, MutableBytes) { return qid != 0 ? Answer::withhold : Answer::send; };
   auto write = rig.ns().write(0, block);
   rig.world->run_for(Duration::ms(1));
   rig.disk->end_associations("test");
@@ -381,8 +376,7 @@ void discover(Watched& rig, std::string_view sub_departure, bool circle, bool pe
     subsystem::PortOptions port;
     port.traddr = to_string(at(i).address);
     others.back()->add_port(port);
-    listening.push_back(
-        std::move(rig.fabric.listen(at(i), others.back()->acceptor(1), &rig.hooks)).value());
+    listening.push_back(std::move(rig.fabric.listen(at(i), others.back()->acceptor(1), &rig.hooks)).value());
     for (const unsigned next : {i + 1u, 0u}) {
       subsystem::Referral referral;
       referral.traddr = to_string(at(next % services).address);
@@ -419,8 +413,7 @@ void discover_circle(Watched& rig) { discover(rig, "", true, false); }
 void discover_events(Watched& rig) { discover(rig, "", false, true); }
 void discover_restart(Watched& rig) {
   int left = 1;
-  rig.hooks.on_admission = [&rig, left](std::uint16_t qid, const nvme::Sqe& sqe) mutable
-      -> std::optional<nvme::Status> {
+  rig.hooks.on_admission = [&rig, left](std::uint16_t qid, const nvme::Sqe& sqe) mutable -> std::optional<nvme::Status> {
     rig.see(qid, sqe);
     if (sqe.bytes()[0] == 0x02 && left-- > 0) return nvme::sc::discover_restart;
     return std::nullopt;
@@ -522,13 +515,39 @@ void changes(Watched& rig) {
   rig.hooks.on_data_out = nullptr;
 }
 
-constexpr Situation kSituations[] = {
-    changes, spoiled_tags, interrupted, strange_capabilities,
-    slow_reset, commands, ordinary, zones, protected_io, no_flow_control, constant_sqhd, unknown_subsystem, busy, rejected,
-    subsystem_departs<kReserved>, subsystem_departs<kOther>, subsystem_departs<kNeverReady>,
-    authentication, fatal_status, slow_ready, silent_keep_alive, errors, losses, io_queue_lost,
-    silence, silence_of_many, wrong_cid, discover_plainly, discover_counting, discover_bad_port, discover_circle,
-    discover_events, discover_restart};
+constexpr Situation kSituations[] = {changes,
+                                     spoiled_tags,
+                                     interrupted,
+                                     strange_capabilities,
+                                     slow_reset,
+                                     commands,
+                                     ordinary,
+                                     zones,
+                                     protected_io,
+                                     no_flow_control,
+                                     constant_sqhd,
+                                     unknown_subsystem,
+                                     busy,
+                                     rejected,
+                                     subsystem_departs<kReserved>,
+                                     subsystem_departs<kOther>,
+                                     subsystem_departs<kNeverReady>,
+                                     authentication,
+                                     fatal_status,
+                                     slow_ready,
+                                     silent_keep_alive,
+                                     errors,
+                                     losses,
+                                     io_queue_lost,
+                                     silence,
+                                     silence_of_many,
+                                     wrong_cid,
+                                     discover_plainly,
+                                     discover_counting,
+                                     discover_bad_port,
+                                     discover_circle,
+                                     discover_events,
+                                     discover_restart};
 
 struct Seen {
   std::vector<std::uint64_t> digests;
@@ -567,9 +586,8 @@ TEST(Departures, EachIsAskedAboutAndEachShows) {
     EXPECT_NE(look(point.name).digests, honest.digests) << point.name << ": " << point.breaks;
   }
   for (const std::string& asked : honest.asked) {
-    const bool known = asked.rfind("host.", 0) != 0 ||
-                       std::any_of(std::begin(kHostFaultPoints), std::end(kHostFaultPoints),
-                                   [&](const FaultPoint& p) { return p.name == asked; });
+    const bool known = asked.rfind("host.", 0) != 0 || std::any_of(std::begin(kHostFaultPoints), std::end(kHostFaultPoints),
+                                                                   [&](const FaultPoint& p) { return p.name == asked; });
     EXPECT_TRUE(known) << asked;
   }
 }

@@ -163,8 +163,7 @@ TEST(Io, StatusDecidesAboutAnotherAttempt) {
     Bytes block(512);
     const nvme::Status got = rig.ns().read(0, block).wait();
     EXPECT_TRUE(same_code(got, row.status)) << nvme::to_string(got);
-    EXPECT_EQ(rig.hooks.io(nvme::IoOpcode::read).size(), row.attempts)
-        << nvme::to_string(row.status);
+    EXPECT_EQ(rig.hooks.io(nvme::IoOpcode::read).size(), row.attempts) << nvme::to_string(row.status);
   }
 }
 

@@ -103,12 +103,10 @@ constexpr ProtectionUse kHost = ProtectionUse::host;
 INSTANTIATE_TEST_SUITE_P(
     , HostProtection,
     ::testing::Values(Protected{}, Protected{.type = 2}, Protected{.type = 3}, Protected{.use = kHost},
-                      Protected{.data_bytes = 4096, .type = 2, .use = kHost},
-                      Protected{.data_bytes = 4096, .metadata_bytes = 64},
+                      Protected{.data_bytes = 4096, .type = 2, .use = kHost}, Protected{.data_bytes = 4096, .metadata_bytes = 64},
                       Protected{.data_bytes = 4096, .metadata_bytes = 64, .type = 3, .use = kHost},
                       Protected{.data_bytes = 4096, .metadata_bytes = 16, .guard = ProtectionFormat::guard_64},
-                      Protected{.data_bytes = 4096, .metadata_bytes = 16, .guard = ProtectionFormat::guard_64,
-                                .use = kHost}));
+                      Protected{.data_bytes = 4096, .metadata_bytes = 16, .guard = ProtectionFormat::guard_64, .use = kHost}));
 
 }  // namespace
 }  // namespace fb::host::test

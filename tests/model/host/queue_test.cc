@@ -34,9 +34,7 @@ class QueueTest : public testing::Test, public QueueHandler {
     timeouts.push_back(command.cid());
     return Duration::s(1);
   }
-  void on_queue_violation(Queue&, std::string_view what) override {
-    violations.emplace_back(what);
-  }
+  void on_queue_violation(Queue&, std::string_view what) override { violations.emplace_back(what); }
   void on_queue_tolerated(Queue&, std::string_view what) override { tolerated.emplace_back(what); }
 
   Queue& open(std::uint16_t entries, bool flow_control = true) {
@@ -119,9 +117,9 @@ TEST_F(QueueTest, FlowControlHoldsForAnyController) {
     const auto size = static_cast<std::uint16_t>(rng.between(2, 33));
     fabric.slow_release = rng.chance(1, 2);
     Queue& q = open(size);
-    std::deque<nvme::Sqe> held;     // fetched, not answered
-    std::uint32_t unfetched = 0;    // in the SQ as the controller sees it
-    std::uint32_t reported = 0;     // fetched but not yet told by SQHD
+    std::deque<nvme::Sqe> held;   // fetched, not answered
+    std::uint32_t unfetched = 0;  // in the SQ as the controller sees it
+    std::uint32_t reported = 0;   // fetched but not yet told by SQHD
     std::uint16_t told = 1;
     std::set<std::uint16_t> in_flight;
     bool overflow = false;
@@ -139,8 +137,7 @@ TEST_F(QueueTest, FlowControlHoldsForAnyController) {
     }
     int rounds = 0;
     const auto done = [&] {
-      return std::all_of(commands.begin(), commands.end(),
-                         [](const TestCommand& c) { return c.completions == 1; });
+      return std::all_of(commands.begin(), commands.end(), [](const TestCommand& c) { return c.completions == 1; });
     };
     while (!done() && ++rounds < 10000) {
       if (held.empty()) {
@@ -153,8 +150,7 @@ TEST_F(QueueTest, FlowControlHoldsForAnyController) {
       reported += unfetched;
       unfetched = 0;
       // Sometimes the head lags, but with nothing outstanding it must catch up.
-      const std::uint32_t advance =
-          held.empty() ? reported : static_cast<std::uint32_t>(rng.below(reported + 1));
+      const std::uint32_t advance = held.empty() ? reported : static_cast<std::uint32_t>(rng.below(reported + 1));
       told = static_cast<std::uint16_t>((told + advance) % size);
       reported -= advance;
       in_flight.erase(sqe.get(nvme::sqe::cid));

@@ -119,8 +119,7 @@ TEST(Commands, ConnectSaysWhatItIsTold) {
   EXPECT_EQ(made.sqe.get(nvme::sqe::opcode), 0x7F);
   EXPECT_EQ(made.sqe.bytes()[1], 0x40);
   EXPECT_EQ(made.sqe.get(fabrics::connect_sqe::sqsize).raw(), 127);
-  EXPECT_EQ(fabrics::terminated_text(made.data.get(fabrics::connect_data::subnqn)),
-            "nqn.2026-11.test:a");
+  EXPECT_EQ(fabrics::terminated_text(made.data.get(fabrics::connect_data::subnqn)), "nqn.2026-11.test:a");
   EXPECT_EQ(made.data.get(fabrics::connect_data::cntlid), 7);
 }
 

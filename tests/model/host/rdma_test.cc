@@ -16,15 +16,12 @@ namespace {
 /// Drops everything while it is cut.
 class Cable final : public net::LinkFilter {
  public:
-  net::Verdict on_packet(net::PacketContext&) override {
-    return cut ? net::Verdict::dropped() : net::Verdict::pass();
-  }
+  net::Verdict on_packet(net::PacketContext&) override { return cut ? net::Verdict::dropped() : net::Verdict::pass(); }
   bool cut = false;
 };
 
 struct RdmaRig {
-  explicit RdmaRig(std::uint64_t seed = 1, net::LinkFilter* filter = nullptr)
-      : world(World::make_virtual(seed)) {
+  explicit RdmaRig(std::uint64_t seed = 1, net::LinkFilter* filter = nullptr) : world(World::make_virtual(seed)) {
     network.set_filter(filter);
     disk = &target.add_subsystem({});
     subsystem::NamespaceOptions space;
@@ -46,9 +43,7 @@ struct RdmaRig {
     return softroce::make_softroce(*world, end, options).value();
   }
   void listen() {
-    listener = transport::RdmaControllerFabric::start(*world, *target_device, {},
-                                                      target.acceptor())
-                   .value();
+    listener = transport::RdmaControllerFabric::start(*world, *target_device, {}, target.acceptor()).value();
     target.set_listener(1, *listener);
     at = listener->local();
   }
@@ -114,8 +109,7 @@ TEST(HostOverRdma, DataIsWhatWasWritten) {
 TEST(HostOverRdma, ALossyNetworkIsNotNoticedAbove) {
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     auto world_of_filter = World::make_virtual(seed);
-    net::RandomLoss loss(*world_of_filter,
-                         {.drop = {1, 200}, .duplicate = {1, 300}, .delay = {1, 100}, .corrupt = {}});
+    net::RandomLoss loss(*world_of_filter, {.drop = {1, 200}, .duplicate = {1, 300}, .delay = {1, 100}, .corrupt = {}});
     RdmaRig rig(seed, &loss);
     Controller* controller = rig.connect();
     ASSERT_NE(controller, nullptr) << rig.error;

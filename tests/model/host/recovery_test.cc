@@ -145,7 +145,7 @@ TEST(Recovery, AttemptsBackOffAndEnd) {
   const nvme::Status status = read.wait();
   EXPECT_TRUE(same_code(status, nvme::sc::host_pathing_error));
   EXPECT_EQ(controller->reached(ControllerState::gone).wait(), ControllerState::gone);
-  EXPECT_GE(controller->attempts(), 6u);   // 0.5, 1, 2, 4, 8, 10, 10, ...
+  EXPECT_GE(controller->attempts(), 6u);  // 0.5, 1, 2, 4, 8, 10, 10, ...
   EXPECT_LE(controller->attempts(), 13u);
 }
 
@@ -208,9 +208,7 @@ struct TwoPaths : Rig {
     first = connect(to(1));
     second = connect(to(2));
   }
-  std::uint64_t done(Controller* controller) {
-    return controller->io_queue(0)->counters().completed;
-  }
+  std::uint64_t done(Controller* controller) { return controller->io_queue(0)->counters().completed; }
   Controller* first = nullptr;
   Controller* second = nullptr;
 };

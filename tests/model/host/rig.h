@@ -47,14 +47,11 @@ class ScriptedSubsystem : public subsystem::SubsystemHooks {
     }
     return n;
   }
-  std::size_t count_admin(nvme::AdminOpcode opcode) const {
-    return count(0, static_cast<std::uint8_t>(opcode));
-  }
+  std::size_t count_admin(nvme::AdminOpcode opcode) const { return count(0, static_cast<std::uint8_t>(opcode)); }
   std::size_t count_fabrics(fabrics::FabricsType type) const {
     std::size_t n = 0;
     for (const auto& [queue, sqe] : commands) {
-      n += sqe.get(nvme::sqe::opcode) == nvme::kFabricsOpcode &&
-           sqe.as<fabrics::AnyFabricsSqe>().get(fabrics::sqe::fctype) == type;
+      n += sqe.get(nvme::sqe::opcode) == nvme::kFabricsOpcode && sqe.as<fabrics::AnyFabricsSqe>().get(fabrics::sqe::fctype) == type;
     }
     return n;
   }
@@ -98,9 +95,7 @@ struct Rig {
     options.ana_group = group;
     BENCH_ASSERT(disk->add_namespace(std::move(options)).ok(), "room for a namespace");
   }
-  static Endpoint endpoint(std::uint16_t portid) {
-    return {IpAddress::v4(192, 0, 2, static_cast<std::uint8_t>(portid)), 4420};
-  }
+  static Endpoint endpoint(std::uint16_t portid) { return {IpAddress::v4(192, 0, 2, static_cast<std::uint8_t>(portid)), 4420}; }
   void add_port(std::uint16_t portid) {
     subsystem::PortOptions port;
     port.portid = portid;

@@ -15,9 +15,7 @@ struct CountingNull final : subsystem::BlockStore {
     ++copies;
     return inner->read(offset, to);
   }
-  ByteView constant(std::uint64_t offset, std::size_t length) const override {
-    return inner->constant(offset, length);
-  }
+  ByteView constant(std::uint64_t offset, std::size_t length) const override { return inner->constant(offset, length); }
   Result<void> write(std::uint64_t offset, ByteView from) override { return inner->write(offset, from); }
   Result<void> zero(std::uint64_t offset, std::uint64_t n) override { return inner->zero(offset, n); }
   Result<void> flush() override { return inner->flush(); }
@@ -26,8 +24,7 @@ struct CountingNull final : subsystem::BlockStore {
 
 TEST(TcpConstantData, IsReadWithoutACopyAndSpoilsNoOther) {
   for (const bool digests : {false, true}) {
-    TcpRig rig({.controller = {.c2h_data_bytes = 3072},
-                .host = {.header_digest = digests, .data_digest = digests}});
+    TcpRig rig({.controller = {.c2h_data_bytes = 3072}, .host = {.header_digest = digests, .data_digest = digests}});
     auto store = std::make_unique<CountingNull>();
     CountingNull& null = *store;
     subsystem::NamespaceOptions second;

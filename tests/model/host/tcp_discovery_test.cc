@@ -17,9 +17,7 @@ struct DiscoveryRig : TcpRig {
     target->hide(target->port(2), *disk);
     transport::ControllerFabricOptions bounds;
     bounds.port = 8009;
-    finder_port = transport::TcpControllerFabric::start(*world, target_end, address(2), bounds, {},
-                                                        target->acceptor(2), nullptr)
-                      .value();
+    finder_port = transport::TcpControllerFabric::start(*world, target_end, address(2), bounds, {}, target->acceptor(2), nullptr).value();
     target->set_listener(2, *finder_port);
   }
   ~DiscoveryRig() {

@@ -35,9 +35,7 @@ class Undisturbed final : private ControllerListener {
   Duration slowest;
 
  private:
-  void on_state(Controller&, ControllerState state) override {
-    losses += state == ControllerState::recovering;
-  }
+  void on_state(Controller&, ControllerState state) override { losses += state == ControllerState::recovering; }
   TcpRig& rig_;
   Bytes written_, read_;
 };
@@ -335,9 +333,14 @@ TEST(TcpHostile, APeerMayGoAtAnyByte) {
     peer.send(ByteView(stream).first(cut));
     rig.world->run_for(Duration::us(cut % 2 == 0 ? 5 : 50));
     switch (cut % 3) {
-      case 0: peer.finish(); break;
-      case 1: peer.close(); break;
-      default: peer.abort();
+      case 0:
+        peer.finish();
+        break;
+      case 1:
+        peer.close();
+        break;
+      default:
+        peer.abort();
     }
     rig.world->run_for(Duration::ms(1));
     EXPECT_EQ(rig.listener->connections(), 0u) << cut;

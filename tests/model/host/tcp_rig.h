@@ -31,8 +31,7 @@ struct TcpRigOptions {
 
 struct TcpRig {
   explicit TcpRig(const TcpRigOptions& options = {})
-      : world(World::make_virtual(options.seed)),
-        target(std::make_unique<subsystem::Target>(*world, nullptr, options.discovery)) {
+      : world(World::make_virtual(options.seed)), target(std::make_unique<subsystem::Target>(*world, nullptr, options.discovery)) {
     disk = &target->add_subsystem({});
     subsystem::NamespaceOptions ns;
     ns.blocks = 4096;
@@ -50,13 +49,10 @@ struct TcpRig {
   }
 
   static IpAddress address(std::uint8_t which) { return IpAddress::v4(10, 0, 0, which); }
-  std::unique_ptr<transport::TcpControllerFabric> listen(subsystem::Target& served,
-                                                         const transport::ControllerFabricOptions& bounds,
+  std::unique_ptr<transport::TcpControllerFabric> listen(subsystem::Target& served, const transport::ControllerFabricOptions& bounds,
                                                          const transport::TcpControllerOptions& tcp = {},
                                                          transport::TransportHooks* hooks = nullptr) {
-    return transport::TcpControllerFabric::start(*world, target_end, address(2), bounds, tcp,
-                                                 served.acceptor(), hooks)
-        .value();
+    return transport::TcpControllerFabric::start(*world, target_end, address(2), bounds, tcp, served.acceptor(), hooks).value();
   }
   ConnectOptions to() const {
     ConnectOptions options;

@@ -230,7 +230,8 @@ TEST(Buffer, OnlyForCommandsOfItsList) {
   const auto list = rig.requester.read_buffer_commands(kDriveEid).wait();
   ASSERT_TRUE(list.ok());
   EXPECT_EQ(list.value->size(), 9u);
-  const Reply refused = rig.requester.command(kDriveEid, Opcode::subsystem_health_poll, 0, 0, {}, {.in_buffer = true, .timeout = {}}).wait();
+  const Reply refused =
+      rig.requester.command(kDriveEid, Opcode::subsystem_health_poll, 0, 0, {}, {.in_buffer = true, .timeout = {}}).wait();
   EXPECT_EQ(refused.status(), Status::invalid_parameter);
   EXPECT_EQ(refused.error_at(), (ParameterError{2, 0}));
   RigOptions none;

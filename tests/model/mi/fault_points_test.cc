@@ -156,7 +156,9 @@ TEST(Departures, EveryPointMayBeTaken) {
     (void)rig.requester.set_feature(kDriveEid, 1, 4, 350).wait_for(limit);
     (void)rig.requester.pcie(kDriveEid, 1, PcieOpcode::configuration_read, 4, 3).wait_for(limit);
     (void)rig.exchange_raw(mi_message(Opcode::vpd_read));
-    (void)rig.requester.send_raw({.peer = kDriveEid, .to = {}, .message = mi_message(std::uint8_t{0x70}), .tag = {}, .wait = Duration::ms(1)}).wait();
+    (void)rig.requester
+        .send_raw({.peer = kDriveEid, .to = {}, .message = mi_message(std::uint8_t{0x70}), .tag = {}, .wait = Duration::ms(1)})
+        .wait();
     (void)rig.requester.reset_subsystem(kDriveEid).wait_for(limit);
     rig.disk.set_temperature(342);
     rig.world.run_for(Duration::s(5));
@@ -189,13 +191,11 @@ TEST(Departures, MessagesOnTheirWayOut) {
     }
     Delivery message_out(const MessageContext& message, Bytes&) override {
       return message.kind() != MessageKind::mi_command ? Delivery::send
-             : message.opcode() == 0x02                    ? Delivery::withhold
-             : message.opcode() == 0x04                    ? Delivery::send_twice
-                                                           : Delivery::send;
+             : message.opcode() == 0x02                ? Delivery::withhold
+             : message.opcode() == 0x04                ? Delivery::send_twice
+                                                       : Delivery::send;
     }
-    Duration delay(const MessageContext& message) override {
-      return message.opcode() == 0x05 ? Duration::ms(70) : Duration{};
-    }
+    Duration delay(const MessageContext& message) override { return message.opcode() == 0x05 ? Duration::ms(70) : Duration{}; }
   } hooks;
   RigOptions options;
   options.hooks = &hooks;

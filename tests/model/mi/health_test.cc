@@ -152,10 +152,10 @@ TEST(ControllerPoll, FiltersByKindOfFunction) {
   options.device.functions = {{2, FunctionKind::physical}, {3, FunctionKind::virtual_function}};
   Rig rig(options);
   for (unsigned mask = 0; mask < 8; ++mask) {
-    const auto answer = rig.requester
-                            .poll_controllers(kDriveEid, {.plain = (mask & 1) != 0, .physical = (mask & 2) != 0,
-                                                          .virtual_functions = (mask & 4) != 0})
-                            .wait();
+    const auto answer =
+        rig.requester
+            .poll_controllers(kDriveEid, {.plain = (mask & 1) != 0, .physical = (mask & 2) != 0, .virtual_functions = (mask & 4) != 0})
+            .wait();
     unsigned seen = 0;
     for (const auto& entry : answer.value.value()) seen |= 1u << (entry.get(controller_health::ctlid) - 1u);
     EXPECT_EQ(seen, mask);
@@ -212,7 +212,11 @@ TEST(BasicManagement, SaysWhatThePollSays) {
   rig.disk.set_percentage_used(2);
   auto block = basic_management(rig.device);
   EXPECT_EQ(to_hex(block).substr(0, 14), "06bbff25020000");
-  EXPECT_EQ(to_hex(ByteView{block}.subspan(8, 23)), "16" "1234" "5331" "202020202020202020202020202020202020");
+  EXPECT_EQ(to_hex(ByteView{block}.subspan(8, 23)),
+            "16"
+            "1234"
+            "5331"
+            "202020202020202020202020202020202020");
   EXPECT_EQ(basic_management(rig.device, false)[7], 0xC6) << "as it was computed elsewhere";
   const std::uint8_t before[] = {0xD4, 0x00, 0xD5};
   EXPECT_EQ(block[7], mctp::pec(ByteView{block}.first(7), mctp::pec(before)));

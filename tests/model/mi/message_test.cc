@@ -104,9 +104,15 @@ TEST(Message, ShortCommandsAreRefused) {
 
 TEST(Message, LongCommandsAreRefused) {
   Rig rig;
-  const Opcode plain[] = {Opcode::read_data_structure, Opcode::subsystem_health_poll, Opcode::controller_health_poll,
-                          Opcode::configuration_get,   Opcode::configuration_set,     Opcode::vpd_read,
-                          Opcode::reset,               Opcode::shutdown,              Opcode::buffer_read};
+  const Opcode plain[] = {Opcode::read_data_structure,
+                          Opcode::subsystem_health_poll,
+                          Opcode::controller_health_poll,
+                          Opcode::configuration_get,
+                          Opcode::configuration_set,
+                          Opcode::vpd_read,
+                          Opcode::reset,
+                          Opcode::shutdown,
+                          Opcode::buffer_read};
   for (const Opcode opcode : plain) {
     for (const std::size_t extra : {1u, 4u, 100u}) {
       const auto answers = rig.exchange(mi_message(opcode, 3, 64, Bytes(extra)));
@@ -157,8 +163,10 @@ TEST(Message, AnswersCarryTheTagOfTheRequest) {
     while (!mine) {
       const auto next = rig.requester_end.take_tag(kDriveEid);
       ASSERT_TRUE(next);
-      if (next->value == tag) mine = next;
-      else taken.push_back(*next);
+      if (next->value == tag)
+        mine = next;
+      else
+        taken.push_back(*next);
     }
     ASSERT_EQ(rig.exchange(good(), 1, *mine).size(), 1u);
     for (const auto& packet : rig.packets.from(kDriveEid)) {
@@ -184,17 +192,28 @@ TEST(Message, WhatLibnvmeSends) {
   const Bytes probe = send(("8410000006010000" + zero24 + "48000000" + zero8 + "01" + std::string(46, '0') + "56d3712e").c_str());
   EXPECT_EQ(probe.size(), 20u + 72u);
   EXPECT_EQ(send("84080000000000000000000000000000e2000607").size(), 40u);
-  EXPECT_EQ(to_hex(send("84080000000000000000000200000000badf2477")), "8488000000060000" "020001000200");
+  EXPECT_EQ(to_hex(send("84080000000000000000000200000000badf2477")),
+            "8488000000060000"
+            "020001000200");
   EXPECT_EQ(to_hex(send("84080000010000000000000000000080aaef81b4")).substr(0, 16), "8488000000000000");
   // A list that is to begin at 5, which it says in the wrong byte: none there.
-  EXPECT_EQ(to_hex(send("84080000000000000000050200000000d483e12a")), "8488000000020000" "0000");
-  EXPECT_EQ(to_hex(send("8408000003000000010200010000" "0000a937bff5")), "8488000000000000");
+  EXPECT_EQ(to_hex(send("84080000000000000000050200000000d483e12a")),
+            "8488000000020000"
+            "0000");
+  EXPECT_EQ(to_hex(send("8408000003000000010200010000"
+                        "0000a937bff5")),
+            "8488000000000000");
   EXPECT_EQ(rig.device.port_state(1).frequency, kFrequency400k);
-  EXPECT_EQ(to_hex(send("84080000030000000300000" "1fa0000007ee7a539")), "8488000000000000");
+  EXPECT_EQ(to_hex(send("84080000030000000300000"
+                        "1fa0000007ee7a539")),
+            "8488000000000000");
   EXPECT_EQ(rig.device.port_state(1).unit, 250);
   rig.requester_end.set_unit(250);
-  const Bytes smart = send(("84100000" "02010000" "ffffffff" + std::string(40, '0') + "00020000" + zero8 + "02007f00" +
-                            std::string(40, '0') + "0f8fb4ce").c_str());
+  const Bytes smart = send(("84100000"
+                            "02010000"
+                            "ffffffff" +
+                            std::string(40, '0') + "00020000" + zero8 + "02007f00" + std::string(40, '0') + "0f8fb4ce")
+                               .c_str());
   EXPECT_EQ(smart.size(), 20u + 512u);
 }
 

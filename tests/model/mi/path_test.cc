@@ -54,7 +54,9 @@ TEST(Path, IdentifyThroughTheTunnel) {
 
 TEST(Path, IdentifyTellsOfManagement) {
   Rig rig;
-  const auto page = [&] { return Record<nvme::IdentifyController>{*rig.requester.identify(kDriveEid, 1, nvme::Cns::controller).wait().value}; };
+  const auto page = [&] {
+    return Record<nvme::IdentifyController>{*rig.requester.identify(kDriveEid, 1, nvme::Cns::controller).wait().value};
+  };
   EXPECT_EQ(page().get(nvme::id_ctrl::nvmsr), 1);
   EXPECT_EQ(page().get(nvme::id_ctrl::mec), 1) << "the endpoint is at the two-wire port";
   EXPECT_EQ(page().get(nvme::id_ctrl::vwci), 0x80 | 64);
@@ -74,8 +76,7 @@ TEST(Path, TheTunnelIsServedByTheCodeOfTheAdminQueue) {
   auto session = rig.target_rig.start(words);
   for (const nvme::Cns cns : {nvme::Cns::controller, nvme::Cns::identify_namespace, nvme::Cns::active_namespace_list,
                               nvme::Cns::controller_list, nvme::Cns::namespace_id_descriptors}) {
-    const std::uint32_t nsid =
-        cns == nvme::Cns::identify_namespace || cns == nvme::Cns::namespace_id_descriptors ? 1u : 0u;
+    const std::uint32_t nsid = cns == nvme::Cns::identify_namespace || cns == nvme::Cns::namespace_id_descriptors ? 1u : 0u;
     const auto fabric = session.admin.fetch(subsystem::test::identify(cns, nsid).bytes(), 4096);
     ASSERT_TRUE(fabric.status().ok());
     const auto tunnel = rig.requester.identify(kDriveEid, 1, cns, nsid).wait();

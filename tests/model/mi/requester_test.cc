@@ -14,15 +14,14 @@ using test::RigOptions;
 
 /// Answers each request with what `answer` makes of it; nothing: silence.
 struct Played final : mctp::MessageHandler {
-  explicit Played(Rig& in) : rig(in) {
-    rig.drive_end.set_handler(mctp::MessageType::nvme_mi, this, 65536);
-  }
+  explicit Played(Rig& in) : rig(in) { rig.drive_end.set_handler(mctp::MessageType::nvme_mi, this, 65536); }
   ~Played() { rig.drive_end.set_handler(mctp::MessageType::nvme_mi, nullptr, 0); }
   void on_message(const mctp::Incoming& message) override {
     requests.emplace_back(message.body.begin(), message.body.end());
     tags.push_back(message.tag.value);
     for (Bytes& reply : answer(ByteView{message.body})) {
-      rig.drive_end.send({.destination = message.source, .to = {}, .source = 0, .tag = {message.tag.value, false}, .unit = 64, .body = std::move(reply)});
+      rig.drive_end.send(
+          {.destination = message.source, .to = {}, .source = 0, .tag = {message.tag.value, false}, .unit = 64, .body = std::move(reply)});
     }
   }
   Rig& rig;
@@ -100,7 +99,9 @@ TEST(Requester, AdminAnswersHaveACompletion) {
   played.answer = [](ByteView) { return std::vector<Bytes>{checked("8490000000000000")}; };
   const auto page = rig.requester.identify(kDriveEid, 1, nvme::Cns::controller).wait();
   EXPECT_EQ(page.reply.violation->rule, "response.size.success");
-  played.answer = [](ByteView) { return std::vector<Bytes>{checked(Bytes{0x84, 0x90, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0})}; };
+  played.answer = [](ByteView) {
+    return std::vector<Bytes>{checked(Bytes{0x84, 0x90, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0})};
+  };
   EXPECT_EQ(rig.requester.identify(kDriveEid, 1, nvme::Cns::controller).wait().reply.violation->rule, "admin.data.size");
 }
 
@@ -114,17 +115,43 @@ TEST(Requester, DataStructuresThatLie) {
     return answer.reply.violation ? std::string(answer.reply.violation->rule) : std::string("none");
   };
   const auto list = [&] { return rig.requester.read_controllers(kDriveEid, 1).wait(); };
-  EXPECT_EQ(violation("8488000000060000" "030001000200", list), "controller_list.count");
-  EXPECT_EQ(violation("8488000000060000" "020002000100", list), "controller_list.order");
-  EXPECT_EQ(violation("8488000000060000" "020001000100", list), "controller_list.order");
-  EXPECT_EQ(violation("8488000000040000" "01000000", list), "controller_list.order");
-  EXPECT_EQ(violation("8488000000080000" "01000100", list), "data_structure.length");
-  EXPECT_EQ(violation("8488000000000000" "00", [&] { return rig.requester.poll_subsystem(kDriveEid).wait(); }), "subsystem_poll.size");
-  EXPECT_EQ(violation("8488000000000200" "00", [&] { return rig.requester.poll_controllers(kDriveEid, {}).wait(); }),
+  EXPECT_EQ(violation("8488000000060000"
+                      "030001000200",
+                      list),
+            "controller_list.count");
+  EXPECT_EQ(violation("8488000000060000"
+                      "020002000100",
+                      list),
+            "controller_list.order");
+  EXPECT_EQ(violation("8488000000060000"
+                      "020001000100",
+                      list),
+            "controller_list.order");
+  EXPECT_EQ(violation("8488000000040000"
+                      "01000000",
+                      list),
+            "controller_list.order");
+  EXPECT_EQ(violation("8488000000080000"
+                      "01000100",
+                      list),
+            "data_structure.length");
+  EXPECT_EQ(violation("8488000000000000"
+                      "00",
+                      [&] { return rig.requester.poll_subsystem(kDriveEid).wait(); }),
+            "subsystem_poll.size");
+  EXPECT_EQ(violation("8488000000000200"
+                      "00",
+                      [&] { return rig.requester.poll_controllers(kDriveEid, {}).wait(); }),
             "controller_poll.entries");
-  const std::string info = "8488000000200000" "0002000000" + std::string(52, '0') + "01";
+  const std::string info =
+      "8488000000200000"
+      "0002000000" +
+      std::string(52, '0') + "01";
   EXPECT_EQ(violation(info.c_str(), [&] { return rig.requester.read_subsystem(kDriveEid).wait(); }), "data_structure.reserved");
-  EXPECT_EQ(violation("8488000000000000" "0102", [&] { return rig.requester.read_vpd(kDriveEid, 0, 4).wait(); }), "vpd_read.size");
+  EXPECT_EQ(violation("8488000000000000"
+                      "0102",
+                      [&] { return rig.requester.read_vpd(kDriveEid, 0, 4).wait(); }),
+            "vpd_read.size");
 }
 
 TEST(Requester, SilenceAndLateAnswers) {
@@ -136,7 +163,8 @@ TEST(Requester, SilenceAndLateAnswers) {
   EXPECT_EQ(reply.outcome, Outcome::timed_out);
   EXPECT_EQ((rig.world.now() - before).count_ms(), 5000);
   // What comes now belongs to nobody.
-  rig.drive_end.send({.destination = 8, .to = {}, .source = 0, .tag = {reply.tag.value, false}, .unit = 64, .body = checked("8488000000000000")});
+  rig.drive_end.send(
+      {.destination = 8, .to = {}, .source = 0, .tag = {reply.tag.value, false}, .unit = 64, .body = checked("8488000000000000")});
   rig.world.run_for(Duration::ms(10));
   EXPECT_EQ(rig.requester.strays(), 0u) << "the port knows that already";
 }
@@ -164,7 +192,9 @@ TEST(Requester, MoreProcessingRequired) {
   before = rig.world.now();
   (void)rig.requester.command(kDriveEid, Opcode::configuration_get, 2).wait();
   EXPECT_EQ((rig.world.now() - before).count_ms(), 10000) << "no estimate: the usual time again";
-  answers = {checked("849000000100010000000000" "0000000000000000"), checked("8490000003000000")};
+  answers = {checked("849000000100010000000000"
+                     "0000000000000000"),
+             checked("8490000003000000")};
   EXPECT_EQ(rig.requester.identify(kDriveEid, 1, nvme::Cns::controller).wait().reply.status(), Status::invalid_opcode)
       << "two drives send it as long as an Admin response";
 }
@@ -208,7 +238,15 @@ TEST(Requester, GoesAwayWithRequestsUnderWay) {
 
 TEST(Requester, RawBytesAndWhatComesBack) {
   Rig rig;
-  const auto answers = rig.requester.send_raw({.peer = kDriveEid, .to = {}, .message = checked("84080000" "00000000" "00000000" "00000000"), .tag = {}}).wait();
+  const auto answers = rig.requester
+                           .send_raw({.peer = kDriveEid,
+                                      .to = {},
+                                      .message = checked("84080000"
+                                                         "00000000"
+                                                         "00000000"
+                                                         "00000000"),
+                                      .tag = {}})
+                           .wait();
   ASSERT_EQ(answers.size(), 1u);
   EXPECT_EQ(answers[0].size(), 44u);
   EXPECT_TRUE(rig.requester.send_raw({.peer = kDriveEid, .to = {}, .message = {0x84}, .tag = {}}).wait().empty());

@@ -108,9 +108,7 @@ struct Rig {
     EXPECT_TRUE(reply.ok()) << (reply.violation ? to_string(*reply.violation) : "");
     return record_from_integer<SlotStatus>(reply.cpsr());
   }
-  std::uint16_t flags(unsigned slot = 0, bool clear = false) {
-    return static_cast<std::uint16_t>(integer_of(state(slot, clear)) & 0x7FFC);
-  }
+  std::uint16_t flags(unsigned slot = 0, bool clear = false) { return static_cast<std::uint16_t>(integer_of(state(slot, clear)) & 0x7FFC); }
 
   subsystem::test::Rig target_rig;
   World& world;
@@ -141,8 +139,7 @@ inline Reply primitive(Rig& rig, Primitive what, unsigned slot = 0, std::uint16_
 }
 
 /// An MI command's message without its check.
-inline Bytes mi_message(std::uint8_t opcode, std::uint32_t nmd0 = 0, std::uint32_t nmd1 = 0, ByteView data = {},
-                        unsigned slot = 0) {
+inline Bytes mi_message(std::uint8_t opcode, std::uint32_t nmd0 = 0, std::uint32_t nmd1 = 0, ByteView data = {}, unsigned slot = 0) {
   Record<MiRequest> made;
   made.set(header::ic, true)
       .set(header::mt, kNvmeMiType)
@@ -156,8 +153,7 @@ inline Bytes mi_message(std::uint8_t opcode, std::uint32_t nmd0 = 0, std::uint32
   std::copy(data.begin(), data.end(), bytes.begin() + MiRequest::size);
   return bytes;
 }
-inline Bytes mi_message(Opcode opcode, std::uint32_t nmd0 = 0, std::uint32_t nmd1 = 0, ByteView data = {},
-                        unsigned slot = 0) {
+inline Bytes mi_message(Opcode opcode, std::uint32_t nmd0 = 0, std::uint32_t nmd1 = 0, ByteView data = {}, unsigned slot = 0) {
   return mi_message(static_cast<std::uint8_t>(opcode), nmd0, nmd1, data, slot);
 }
 

@@ -43,7 +43,7 @@ TEST(Slots, StatesAsGetStateSeesThem) {
   rig.world.run_for(Duration::ms(1));
   EXPECT_EQ(rig.state().get(slot_status::ssta), SlotState::receive);
   EXPECT_EQ(rig.state(1).get(slot_status::ssta), SlotState::idle);
-  rig.packet(0x5F, Bytes(long_write.begin() + 64, long_write.end()));    // EOM, sequence 1
+  rig.packet(0x5F, Bytes(long_write.begin() + 64, long_write.end()));  // EOM, sequence 1
   rig.world.run_for(Duration::ms(1));
   EXPECT_EQ(rig.device.vpd_updates(), 1u);
   auto op = read_vpd(rig);
@@ -189,8 +189,7 @@ TEST(Slots, AutoPause) {
       << "ignored where it is not supported";
   without.endpoint.auto_pause_refused = true;
   Rig strict(without);
-  const Reply refused =
-      strict.requester.command(kDriveEid, Opcode::vpd_read, 0, 16, {}, {.auto_pause = true, .timeout = {}}).wait();
+  const Reply refused = strict.requester.command(kDriveEid, Opcode::vpd_read, 0, 16, {}, {.auto_pause = true, .timeout = {}}).wait();
   EXPECT_EQ(refused.status(), Status::invalid_parameter);
   EXPECT_EQ(refused.error_at(), (ParameterError{2, 1}));
 }

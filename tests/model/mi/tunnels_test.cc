@@ -18,24 +18,23 @@ nvme::Sqe sqe(std::uint8_t opcode, std::uint32_t cdw10 = 0, std::uint32_t nsid =
   made.set(nvme::sqe::opcode, opcode).set(nvme::sqe::cdw10, cdw10).set(nvme::sqe::nsid, nsid);
   return made;
 }
-Reply admin(Rig& rig, std::uint8_t opcode, std::uint32_t cdw10 = 0, Requester::AdminTerms terms = {},
-            Bytes data = {}, std::uint16_t cntlid = 1) {
+Reply admin(Rig& rig, std::uint8_t opcode, std::uint32_t cdw10 = 0, Requester::AdminTerms terms = {}, Bytes data = {},
+            std::uint16_t cntlid = 1) {
   return rig.requester.admin(kDriveEid, cntlid, sqe(opcode, cdw10), terms, std::move(data)).wait();
 }
 
 TEST(AdminTunnel, WindowsOfIdentify) {
   Rig rig;
   const Bytes whole = *rig.requester.identify(kDriveEid, 1, nvme::Cns::controller).wait().value;
-  const std::pair<std::uint32_t, std::uint32_t> windows[] = {{0, 72},    {0, 4},     {4, 4096}, {2048, 2048},
-                                                             {4092, 4},  {4092, 64}, {4096, 4}, {0xFFFFFFFC, 4096},
-                                                             {100, 1000}, {0, 0}};
+  const std::pair<std::uint32_t, std::uint32_t> windows[] = {{0, 72},    {0, 4},    {4, 4096},          {2048, 2048}, {4092, 4},
+                                                             {4092, 64}, {4096, 4}, {0xFFFFFFFC, 4096}, {100, 1000},  {0, 0}};
   for (const auto& [offset, length] : windows) {
     const auto part = rig.requester.identify(kDriveEid, 1, nvme::Cns::controller, 0, offset, length).wait();
     ASSERT_TRUE(part.ok()) << offset << " " << length;
     const std::size_t from = std::min<std::size_t>(offset, whole.size());
     const std::size_t size = std::min<std::size_t>(length, whole.size() - from);
-    EXPECT_EQ(*part.value, Bytes(whole.begin() + static_cast<std::ptrdiff_t>(from),
-                                 whole.begin() + static_cast<std::ptrdiff_t>(from + size)));
+    EXPECT_EQ(*part.value,
+              Bytes(whole.begin() + static_cast<std::ptrdiff_t>(from), whole.begin() + static_cast<std::ptrdiff_t>(from + size)));
   }
 }
 
@@ -97,8 +96,7 @@ TEST(AdminTunnel, FlagsDoNotCount) {
   RigOptions old;
   old.device.revision = Revision::r1_1;
   Rig before(old);
-  EXPECT_EQ(admin(before, 0x06, 1, {.dofst = 4, .dlen = 64, .flags = 0}).admin_data().size(), 4096u)
-      << "before 1.2 they did";
+  EXPECT_EQ(admin(before, 0x06, 1, {.dofst = 4, .dlen = 64, .flags = 0}).admin_data().size(), 4096u) << "before 1.2 they did";
   EXPECT_EQ(admin(before, 0x06, 1, {.dofst = 4, .dlen = 64, .flags = 3}).admin_data().size(), 64u);
 }
 
@@ -137,8 +135,7 @@ TEST(AdminTunnel, LogsAreNotAcknowledged) {
 
 TEST(AdminTunnel, Features) {
   Rig rig;
-  for (const int fid : {0x01, 0x03, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0A, 0x0B, 0x0D, 0x0F, 0x12, 0x13, 0x14, 0x15,
-                        0x16, 0x18}) {
+  for (const int fid : {0x01, 0x03, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0A, 0x0B, 0x0D, 0x0F, 0x12, 0x13, 0x14, 0x15, 0x16, 0x18}) {
     const auto code = static_cast<std::uint8_t>(fid);
     const Reply get = rig.requester.get_feature(kDriveEid, 1, code).wait();
     EXPECT_TRUE(get.ok());
@@ -191,8 +188,7 @@ TEST(AdminTunnel, AControllerThatGoesAwayTakesNothingAlong) {
   EXPECT_TRUE(rig.requester.identify(kDriveEid, session.cntlid, nvme::Cns::controller).wait().ok());
   session.admin.lose();
   rig.world.run_for(Duration::ms(1));
-  EXPECT_EQ(rig.requester.identify(kDriveEid, session.cntlid, nvme::Cns::controller).wait().reply.error_at(),
-            (ParameterError{6, 0}));
+  EXPECT_EQ(rig.requester.identify(kDriveEid, session.cntlid, nvme::Cns::controller).wait().reply.error_at(), (ParameterError{6, 0}));
 }
 
 // A command that lasts: the hook keeps its completion.
@@ -252,8 +248,8 @@ TEST(AdminTunnel, ACommandThatASubsystemResetEnds) {
 
 // ---- PCIe ----
 
-Reply pcie(Rig& rig, PcieOpcode opcode, std::uint64_t offset, std::uint16_t length, std::uint8_t bar = 0,
-           Bytes data = {}, std::uint16_t cntlid = 1) {
+Reply pcie(Rig& rig, PcieOpcode opcode, std::uint64_t offset, std::uint16_t length, std::uint8_t bar = 0, Bytes data = {},
+           std::uint16_t cntlid = 1) {
   return rig.requester.pcie(kDriveEid, cntlid, opcode, offset, length, bar, std::move(data)).wait();
 }
 
@@ -273,8 +269,7 @@ TEST(PcieTunnel, ConfigurationSpace) {
   ASSERT_TRUE(pcie(rig, PcieOpcode::configuration_write, 0x3C, 1, 0, {0x0B, 0, 0, 0}).ok());
   EXPECT_EQ(pcie(rig, PcieOpcode::configuration_read, 0x3C, 1).data()[0], 0x0B);
   ASSERT_TRUE(pcie(rig, PcieOpcode::configuration_write, 0, 2, 0, {0xFF, 0xFF, 0, 0}).ok());
-  EXPECT_EQ(load_le<std::uint16_t>(pcie(rig, PcieOpcode::configuration_read, 0, 2).data().data()),
-            rig.disk.options().vid) << "read only";
+  EXPECT_EQ(load_le<std::uint16_t>(pcie(rig, PcieOpcode::configuration_read, 0, 2).data().data()), rig.disk.options().vid) << "read only";
   // Every capability can be walked to.
   std::uint8_t at = pcie(rig, PcieOpcode::configuration_read, 0x34, 1).data()[0];
   std::vector<unsigned> ids;
@@ -350,13 +345,10 @@ struct InBandRig : Rig {
     words.cntlid = 1;
     session.emplace(target_rig.start(words));
   }
-  subsystem::test::Reply send(bool write, std::uint8_t opcode, std::uint32_t nmd0 = 0, std::uint32_t nmd1 = 0,
-                              Bytes data = {}, std::size_t room = 4096) {
+  subsystem::test::Reply send(bool write, std::uint8_t opcode, std::uint32_t nmd0 = 0, std::uint32_t nmd1 = 0, Bytes data = {},
+                              std::size_t room = 4096) {
     nvme::Sqe made = subsystem::test::command(static_cast<std::uint8_t>(write ? 0x1D : 0x1E));
-    made.set(nvme::sqe::cdw10, 0x0804u)
-        .set(nvme::sqe::cdw11, opcode)
-        .set(nvme::sqe::cdw12, nmd0)
-        .set(nvme::sqe::cdw13, nmd1);
+    made.set(nvme::sqe::cdw10, 0x0804u).set(nvme::sqe::cdw11, opcode).set(nvme::sqe::cdw12, nmd0).set(nvme::sqe::cdw13, nmd1);
     return session->admin.send(made.bytes(), data, std::max(room, data.size()));
   }
   InBand tunnel;
@@ -372,8 +364,7 @@ TEST(InBandTunnel, ReadsAndPolls) {
   rig.disk.set_temperature(311);
   EXPECT_EQ(load_le<std::uint16_t>(&rig.send(false, 0x01, 0, 0x80000000).data[4]) & change_bits::ctemp, change_bits::ctemp);
   EXPECT_EQ(load_le<std::uint16_t>(&rig.send(false, 0x01).data[4]), 0u);
-  EXPECT_NE(rig.requester.poll_subsystem(kDriveEid).wait().value->get(subsystem_health::ccs), 0)
-      << "out of band it has not been cleared";
+  EXPECT_NE(rig.requester.poll_subsystem(kDriveEid).wait().value->get(subsystem_health::ccs), 0) << "out of band it has not been cleared";
 }
 
 TEST(InBandTunnel, WritesAndErrors) {
@@ -389,8 +380,7 @@ TEST(InBandTunnel, WritesAndErrors) {
   EXPECT_TRUE(nvme::same_code(rig.send(false, 0x06, 0, 4).status(), nvme::sc::invalid_field)) << "the wrong way";
   nvme::Sqe other = subsystem::test::command(std::uint8_t{0x1E});
   other.set(nvme::sqe::cdw10, 0x1004u);
-  EXPECT_TRUE(nvme::same_code(rig.session->admin.fetch(other.bytes(), 4096).status(), nvme::sc::invalid_field))
-      << "MI commands only";
+  EXPECT_TRUE(nvme::same_code(rig.session->admin.fetch(other.bytes(), 4096).status(), nvme::sc::invalid_field)) << "MI commands only";
 }
 
 TEST(InBandTunnel, ShutdownAndReset) {

@@ -271,8 +271,8 @@ TEST_F(ProxyTest, AStatusTakesThePlaceOfTheControllers) {
 }
 
 TEST_F(ProxyTest, SegmentsAreSplitDelayedAndReset) {
-  begin({"segment:host->target#0 segment_split 3", "segment:host->target#2 segment_delay 30000000",
-         "segment:target->host#1 segment_reset"});
+  begin(
+      {"segment:host->target#0 segment_split 3", "segment:host->target#2 segment_delay 30000000", "segment:target->host#1 segment_reset"});
   host_user_.queue(io_command(1));
   run(Duration::ms(10));
   EXPECT_EQ(controller().got.size(), 72u);

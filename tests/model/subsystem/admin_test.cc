@@ -19,11 +19,8 @@ using nvme::Cns;
 struct AdminRig : Rig {
   explicit AdminRig(SubsystemOptions options = {}) : Rig(std::move(options)), session(start()) {}
   Line& admin() { return session.admin; }
-  Reply fetch(Cns cns, std::uint32_t nsid = 0) {
-    return admin().fetch(identify(cns, nsid).bytes(), 4096);
-  }
-  Reply log(unsigned lid, std::size_t length, std::uint64_t offset = 0, bool rae = false,
-            unsigned lsp = 0) {
+  Reply fetch(Cns cns, std::uint32_t nsid = 0) { return admin().fetch(identify(cns, nsid).bytes(), 4096); }
+  Reply log(unsigned lid, std::size_t length, std::uint64_t offset = 0, bool rae = false, unsigned lsp = 0) {
     return admin().fetch(get_log(lid, length, offset, rae, lsp).bytes(), length);
   }
   void add_namespace(std::uint32_t nsid, std::uint32_t group = 1) {
@@ -59,9 +56,7 @@ TEST(Identify, NamespaceAndItsNames) {
   const View<nvme::IdentifyNamespace> ns{reply.data};
   EXPECT_EQ(ns.get(nvme::id_ns::nsze), 1024u);
   EXPECT_GE(ns.get(nvme::id_ns::ncap), ns.get(nvme::id_ns::nuse));
-  EXPECT_EQ(nvme::lba_format_at(reply.data, nvme::format_in_use(reply.data))
-                .get(nvme::lba_format::lbads),
-            9);
+  EXPECT_EQ(nvme::lba_format_at(reply.data, nvme::format_in_use(reply.data)).get(nvme::lba_format::lbads), 9);
   const Reply names = rig.fetch(Cns::namespace_id_descriptors, 1);
   nvme::NamespaceIdWalk walk(names.data);
   nvme::NamespaceId name;
@@ -101,14 +96,11 @@ TEST(Identify, Lists) {
   AdminRig rig;
   rig.add_namespace(9);
   rig.add_namespace(4);
-  const auto list = [&](Cns cns, std::uint32_t after) {
-    return nvme::read_namespace_list(rig.fetch(cns, after).data);
-  };
+  const auto list = [&](Cns cns, std::uint32_t after) { return nvme::read_namespace_list(rig.fetch(cns, after).data); };
   EXPECT_EQ(list(Cns::active_namespace_list, 0), (std::vector<std::uint32_t>{1, 4, 9}));
   EXPECT_EQ(list(Cns::active_namespace_list, 4), (std::vector<std::uint32_t>{9}));
   EXPECT_EQ(list(Cns::command_set_active_namespace_list, 1), (std::vector<std::uint32_t>{4, 9}));
-  EXPECT_EQ(rig.fetch(Cns::active_namespace_list, 0xFFFFFFFE).code(),
-            sc::invalid_namespace_or_format);
+  EXPECT_EQ(rig.fetch(Cns::active_namespace_list, 0xFFFFFFFE).code(), sc::invalid_namespace_or_format);
   const auto controllers = nvme::read_controller_list(rig.fetch(Cns::controller_list).data);
   EXPECT_EQ(controllers, (std::vector<std::uint16_t>{rig.session.cntlid}));
 }
@@ -118,14 +110,11 @@ TEST(Identify, OtherSelectors) {
   EXPECT_TRUE(rig.fetch(Cns::command_set_namespace, 1).status().ok());
   EXPECT_TRUE(rig.fetch(Cns::command_set_controller).status().ok());
   const Reply independent = rig.fetch(Cns::independent_namespace, 1);
-  EXPECT_EQ(View<nvme::IdentifyNamespaceIndependent>{independent.data}.get(
-                nvme::id_ns_independent::nstat),
-            nvme::kNstatReady);
+  EXPECT_EQ(View<nvme::IdentifyNamespaceIndependent>{independent.data}.get(nvme::id_ns_independent::nstat), nvme::kNstatReady);
   EXPECT_EQ(nvme::command_set_combination(rig.fetch(Cns::command_set_combinations).data, 0), 1u);
   EXPECT_EQ(rig.fetch(static_cast<Cns>(0x99)).code(), sc::invalid_field);
   EXPECT_EQ(rig.fetch(Cns::controller, 5).code(), sc::invalid_field);
-  EXPECT_EQ(rig.admin().fetch(identify(Cns::controller).bytes(), 512).code(),
-            sc::data_sgl_length_invalid);
+  EXPECT_EQ(rig.admin().fetch(identify(Cns::controller).bytes(), 512).code(), sc::data_sgl_length_invalid);
   nvme::Sqe zoned = identify(Cns::command_set_controller);
   zoned.set(nvme::sqe::cdw11, 2u << 24);
   EXPECT_EQ(rig.admin().fetch(zoned.bytes(), 4096).code(), sc::invalid_io_command_set);
@@ -227,13 +216,10 @@ TEST(Features, DefaultsAndKinds) {
   EXPECT_EQ(rig.admin().send(get_feature(1).bytes()).dw0(), 7u);
   EXPECT_EQ(rig.admin().send(get_feature(1, 1).bytes()).dw0(), 0u);
   EXPECT_EQ(rig.admin().send(set_feature(7, 0, 0, true).bytes()).code(), sc::feature_not_saveable);
-  EXPECT_EQ(rig.admin().send(set_feature(1, 7, 1).bytes()).code(),
-            sc::feature_not_namespace_specific);
-  EXPECT_EQ(rig.admin().send(set_feature(1, 7, 999).bytes()).code(),
-            sc::invalid_namespace_or_format);
+  EXPECT_EQ(rig.admin().send(set_feature(1, 7, 1).bytes()).code(), sc::feature_not_namespace_specific);
+  EXPECT_EQ(rig.admin().send(set_feature(1, 7, 999).bytes()).code(), sc::invalid_namespace_or_format);
   EXPECT_EQ(rig.admin().send(set_feature(2, 3).bytes()).code(), sc::invalid_field);
-  EXPECT_EQ(rig.admin().send(set_feature(0x19, 1).bytes()).code(),
-            sc::io_command_set_combination_rejected);
+  EXPECT_EQ(rig.admin().send(set_feature(0x19, 1).bytes()).code(), sc::io_command_set_combination_rejected);
 }
 
 TEST(Features, NumberOfQueues) {
@@ -247,8 +233,7 @@ TEST(Features, NumberOfQueues) {
   EXPECT_EQ(Rig::connect(fifth, words).code(), sc::connect_invalid_parameters);
   EXPECT_EQ(rig.admin().send(set_feature(7, 0x00FF'00FF).bytes()).dw0(), 0x000F'000Fu);
   EXPECT_TRUE(Rig::connect(fifth, words).status().ok());
-  EXPECT_EQ(rig.admin().send(set_feature(7, 0x0003'0003).bytes()).code(),
-            sc::command_sequence_error);
+  EXPECT_EQ(rig.admin().send(set_feature(7, 0x0003'0003).bytes()).code(), sc::command_sequence_error);
 }
 
 TEST(Features, HostIdentifier) {
@@ -256,8 +241,7 @@ TEST(Features, HostIdentifier) {
   const Reply reply = rig.admin().fetch(get_feature(0x81, 0, 1).bytes(), 16);
   EXPECT_EQ(reply.data, Bytes(16, 0x77));
   EXPECT_EQ(rig.admin().fetch(get_feature(0x81, 0, 0).bytes(), 16).code(), sc::invalid_field);
-  EXPECT_EQ(rig.admin().send(set_feature(0x81, 1).bytes(), Bytes(16)).code(),
-            sc::command_sequence_error);
+  EXPECT_EQ(rig.admin().send(set_feature(0x81, 1).bytes(), Bytes(16)).code(), sc::command_sequence_error);
 }
 
 TEST(Features, HostBehaviorTravelsAsData) {

@@ -29,8 +29,13 @@ class Anything : public ::testing::TestWithParam<int> {
     (void)rig_.disk->add_namespace(std::move(tagged));
     NamespaceOptions zoned;
     zoned.blocks = 64;
-    zoned.zones = {.zone_blocks = 8, .capacity = 7, .max_active = 3, .max_open = 2, .extension_units = 1,
-                   .variable_capacity = true, .excursions = true};
+    zoned.zones = {.zone_blocks = 8,
+                   .capacity = 7,
+                   .max_active = 3,
+                   .max_open = 2,
+                   .extension_units = 1,
+                   .variable_capacity = true,
+                   .excursions = true};
     (void)rig_.disk->add_namespace(std::move(zoned));
   }
 
@@ -78,11 +83,16 @@ class Anything : public ::testing::TestWithParam<int> {
 
   std::uint32_t any_dword() {
     switch (rng_.below(5)) {
-      case 0: return 0;
-      case 1: return static_cast<std::uint32_t>(rng_.below(256));
-      case 2: return static_cast<std::uint32_t>(rng_.below(4)) << rng_.below(31);
-      case 3: return 0xFFFFFFFF;
-      default: return static_cast<std::uint32_t>(rng_.next());
+      case 0:
+        return 0;
+      case 1:
+        return static_cast<std::uint32_t>(rng_.below(256));
+      case 2:
+        return static_cast<std::uint32_t>(rng_.below(4)) << rng_.below(31);
+      case 3:
+        return 0xFFFFFFFF;
+      default:
+        return static_cast<std::uint32_t>(rng_.next());
     }
   }
   std::uint32_t any_nsid() {
@@ -91,8 +101,8 @@ class Anything : public ::testing::TestWithParam<int> {
   }
 
   nvme::Sqe any_command(bool io) {
-    constexpr nvme::AdminOpcode kUsual[] = {nvme::AdminOpcode::get_log_page, nvme::AdminOpcode::identify,
-                                            nvme::AdminOpcode::get_features, nvme::AdminOpcode::set_features};
+    constexpr nvme::AdminOpcode kUsual[] = {nvme::AdminOpcode::get_log_page, nvme::AdminOpcode::identify, nvme::AdminOpcode::get_features,
+                                            nvme::AdminOpcode::set_features};
     std::uint8_t opcode = static_cast<std::uint8_t>(rng_.below(256));
     if (!io && rng_.chance(1, 2)) opcode = static_cast<std::uint8_t>(kUsual[rng_.below(std::size(kUsual))]);
     if (io && rng_.chance(3, 4)) opcode = static_cast<std::uint8_t>(rng_.below(0x20));

@@ -39,9 +39,13 @@ struct AuthRig : Rig {
   explicit AuthRig(SubsystemOptions options = demanding(), SubsystemHooks* hooks = nullptr)
       : Rig(std::move(options), hooks), nonces(auth::make_nonces(*world, "test")) {}
   auth::HostAuth host(bool mutual = false) {
-    return {{kHostNqn, kDefaultSubsystemNqn, kSecret,
-             mutual ? std::optional{kSecret} : std::nullopt, auth::all_hashes(),
-             {auth::DhGroup::null}, auth::SecureChannel::none},
+    return {{kHostNqn,
+             kDefaultSubsystemNqn,
+             kSecret,
+             mutual ? std::optional{kSecret} : std::nullopt,
+             auth::all_hashes(),
+             {auth::DhGroup::null},
+             auth::SecureChannel::none},
             *nonces};
   }
   bool authenticate(Line& line, bool mutual = false) {
@@ -66,8 +70,7 @@ TEST(SubsystemAuthentication, NothingElseBefore) {
   EXPECT_TRUE(connected.status().ok());
   EXPECT_EQ(connected.dw0() >> 16, 2u) << "AUTHREQ.ATR";
   EXPECT_EQ(line.send(get_vs()).code(), nvme::sc::authentication_required);
-  EXPECT_EQ(line.fetch(identify(nvme::Cns::controller).bytes(), 4096).code(),
-            nvme::sc::authentication_required);
+  EXPECT_EQ(line.fetch(identify(nvme::Cns::controller).bytes(), 4096).code(), nvme::sc::authentication_required);
   EXPECT_TRUE(rig.authenticate(line));
   EXPECT_TRUE(line.send(get_vs()).status().ok());
 }
@@ -79,8 +82,7 @@ TEST(SubsystemAuthentication, IoQueuesToo) {
   ASSERT_TRUE(rig.authenticate(admin, true));
   rig.enable(admin);
   Line io = rig.start_io({admin, static_cast<std::uint16_t>(connected.dw0() & 0xFFFF)});
-  EXPECT_EQ(io.fetch(rw(nvme::IoOpcode::read, 0, 1).bytes(), 512).code(),
-            nvme::sc::authentication_required);
+  EXPECT_EQ(io.fetch(rw(nvme::IoOpcode::read, 0, 1).bytes(), 512).code(), nvme::sc::authentication_required);
   EXPECT_TRUE(rig.authenticate(io));
   EXPECT_TRUE(io.fetch(rw(nvme::IoOpcode::read, 0, 1).bytes(), 512).status().ok());
 }

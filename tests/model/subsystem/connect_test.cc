@@ -42,32 +42,21 @@ INSTANTIATE_TEST_SUITE_P(
     Table, AdminConnect,
     ::testing::Values(
         Case{"recfmt", with([](auto& w) { w.recfmt = 1; }), sc::incompatible_format, 0},
-        Case{"sqsize_zero", with([](auto& w) { w.sqsize = 0; }), sc::connect_invalid_parameters,
-             in_command(44)},
-        Case{"sqsize_large", with([](auto& w) { w.sqsize = 32; }), sc::connect_invalid_parameters,
-             in_command(44)},
-        Case{"qid_other_than_transport", with([](auto& w) { w.qid = 1; }),
-             sc::connect_invalid_parameters, in_command(42)},
-        Case{"subnqn_unknown", with([](auto& w) { w.subnqn = "nqn.2026-11.org.fabricbench:other"; }),
-             sc::connect_invalid_parameters, in_data(256)},
-        Case{"subnqn_syntax", with([](auto& w) { w.subnqn = "disk"; }),
-             sc::connect_invalid_parameters, in_data(256)},
-        Case{"subnqn_unterminated", with([](auto& w) { w.subnqn = std::string(256, 'n'); }),
-             sc::connect_invalid_parameters, in_data(256)},
-        Case{"hostnqn_empty", with([](auto& w) { w.hostnqn = ""; }),
-             sc::connect_invalid_parameters, in_data(512)},
-        Case{"hostnqn_unterminated", with([](auto& w) { w.hostnqn = std::string(256, 'n'); }),
-             sc::connect_invalid_parameters, in_data(512)},
-        Case{"host_not_allowed", with([](auto& w) { w.hostnqn = "nqn.2026-11.org.fabricbench:eve"; }),
-             sc::connect_invalid_host, 0},
-        Case{"hostid_zero", with([](auto& w) { w.hostid = 0; }), sc::connect_invalid_parameters,
-             in_data(0)},
-        Case{"cntlid_static_form", with([](auto& w) { w.cntlid = 0xFFFE; }),
-             sc::connect_invalid_parameters, in_data(16)},
-        Case{"cntlid_reserved", with([](auto& w) { w.cntlid = 0xFFF5; }),
-             sc::connect_invalid_parameters, in_data(16)},
-        Case{"kato_above_maximum", with([](auto& w) { w.kato = 0xFFFFFFFF; }),
-             sc::keep_alive_timeout_invalid, 0}),
+        Case{"sqsize_zero", with([](auto& w) { w.sqsize = 0; }), sc::connect_invalid_parameters, in_command(44)},
+        Case{"sqsize_large", with([](auto& w) { w.sqsize = 32; }), sc::connect_invalid_parameters, in_command(44)},
+        Case{"qid_other_than_transport", with([](auto& w) { w.qid = 1; }), sc::connect_invalid_parameters, in_command(42)},
+        Case{"subnqn_unknown", with([](auto& w) { w.subnqn = "nqn.2026-11.org.fabricbench:other"; }), sc::connect_invalid_parameters,
+             in_data(256)},
+        Case{"subnqn_syntax", with([](auto& w) { w.subnqn = "disk"; }), sc::connect_invalid_parameters, in_data(256)},
+        Case{"subnqn_unterminated", with([](auto& w) { w.subnqn = std::string(256, 'n'); }), sc::connect_invalid_parameters, in_data(256)},
+        Case{"hostnqn_empty", with([](auto& w) { w.hostnqn = ""; }), sc::connect_invalid_parameters, in_data(512)},
+        Case{"hostnqn_unterminated", with([](auto& w) { w.hostnqn = std::string(256, 'n'); }), sc::connect_invalid_parameters,
+             in_data(512)},
+        Case{"host_not_allowed", with([](auto& w) { w.hostnqn = "nqn.2026-11.org.fabricbench:eve"; }), sc::connect_invalid_host, 0},
+        Case{"hostid_zero", with([](auto& w) { w.hostid = 0; }), sc::connect_invalid_parameters, in_data(0)},
+        Case{"cntlid_static_form", with([](auto& w) { w.cntlid = 0xFFFE; }), sc::connect_invalid_parameters, in_data(16)},
+        Case{"cntlid_reserved", with([](auto& w) { w.cntlid = 0xFFF5; }), sc::connect_invalid_parameters, in_data(16)},
+        Case{"kato_above_maximum", with([](auto& w) { w.kato = 0xFFFFFFFF; }), sc::keep_alive_timeout_invalid, 0}),
     [](const auto& param) { return param.param.name; });
 
 TEST(Connect, GivesAControllerAndCountsTheQueueHead) {
@@ -92,8 +81,7 @@ TEST(Connect, NothingIsExecutedBefore) {
   Rig rig;
   Line line = rig.open();
   EXPECT_EQ(line.send(property_get(0x08, 0)).code(), sc::command_sequence_error);
-  EXPECT_EQ(line.fetch(identify(nvme::Cns::controller).bytes(), 4096).code(),
-            sc::command_sequence_error);
+  EXPECT_EQ(line.fetch(identify(nvme::Cns::controller).bytes(), 4096).code(), sc::command_sequence_error);
 }
 
 TEST(Connect, OnceAQueue) {
@@ -134,19 +122,13 @@ ConnectWords io_with(auto&& change) {
 
 INSTANTIATE_TEST_SUITE_P(
     Table, IoConnect,
-    ::testing::Values(
-        Case{"sqsize_zero", io_with([](auto& w) { w.sqsize = 0; }), sc::connect_invalid_parameters,
-             in_command(44)},
-        Case{"sqsize_above_mqes", io_with([](auto& w) { w.sqsize = 128; }),
-             sc::connect_invalid_parameters, in_command(44)},
-        Case{"qid_above_limit", io_with([](auto& w) { w.qid = 17; }),
-             sc::connect_invalid_parameters, in_command(42)},
-        Case{"cntlid", io_with([](auto& w) { w.cntlid = 77; }), sc::connect_invalid_parameters,
-             in_data(16)},
-        Case{"hostnqn", io_with([](auto& w) { w.hostnqn = "nqn.2026-11.org.fabricbench:eve"; }),
-             sc::connect_invalid_parameters, in_data(512)},
-        Case{"hostid", io_with([](auto& w) { w.hostid = 0x78; }), sc::connect_invalid_parameters,
-             in_data(0)}),
+    ::testing::Values(Case{"sqsize_zero", io_with([](auto& w) { w.sqsize = 0; }), sc::connect_invalid_parameters, in_command(44)},
+                      Case{"sqsize_above_mqes", io_with([](auto& w) { w.sqsize = 128; }), sc::connect_invalid_parameters, in_command(44)},
+                      Case{"qid_above_limit", io_with([](auto& w) { w.qid = 17; }), sc::connect_invalid_parameters, in_command(42)},
+                      Case{"cntlid", io_with([](auto& w) { w.cntlid = 77; }), sc::connect_invalid_parameters, in_data(16)},
+                      Case{"hostnqn", io_with([](auto& w) { w.hostnqn = "nqn.2026-11.org.fabricbench:eve"; }),
+                           sc::connect_invalid_parameters, in_data(512)},
+                      Case{"hostid", io_with([](auto& w) { w.hostid = 0x78; }), sc::connect_invalid_parameters, in_data(0)}),
     [](const auto& param) { return param.param.name; });
 
 TEST(IoConnect, TheSameQueueTwice) {
@@ -202,8 +184,7 @@ TEST(StaticModel, BusyFreeAndReserved) {
   EXPECT_EQ(Rig::connect(second, with([](auto& w) { w.cntlid = 9; })).dw0(), in_data(16));
   EXPECT_EQ(Rig::connect(second, with([](auto& w) { w.cntlid = 0xFFFE; })).dw0(), 5u);
   Line third = rig.open();
-  EXPECT_EQ(Rig::connect(third, with([](auto& w) { w.cntlid = 0xFFFE; })).code(),
-            sc::controller_busy);
+  EXPECT_EQ(Rig::connect(third, with([](auto& w) { w.cntlid = 0xFFFE; })).code(), sc::controller_busy);
   first.lose();
   rig.world->run_for(Duration::ms(1));
   EXPECT_EQ(Rig::connect(third, with([](auto& w) { w.cntlid = 0xFFFE; })).dw0(), 6u);

@@ -33,8 +33,7 @@ TEST(Properties, Values) {
   auto session = rig.start();
   const Reply cap = session.admin.send(property_get(prop::cap, 1));
   ASSERT_TRUE(cap.status().ok());
-  const std::uint64_t value =
-      cap.dw0() | std::uint64_t{cap.cqe.get(nvme::cqe::dw1)} << 32;
+  const std::uint64_t value = cap.dw0() | std::uint64_t{cap.cqe.get(nvme::cqe::dw1)} << 32;
   const auto record = record_from_integer<fabrics::Cap>(value);
   EXPECT_EQ(record.get(fabrics::cap::mqes).count(), 128u);
   EXPECT_TRUE(record.get(fabrics::cap::cqr));
@@ -51,11 +50,9 @@ TEST(Properties, Values) {
 TEST(Properties, WrongOnes) {
   Rig rig;
   auto session = rig.start();
-  for (const Bytes& sqe :
-       {property_get(prop::cap, 0), property_get(prop::vs, 1), property_get(0x24, 0),
-        property_get(0x1304, 0), property_get(0x09, 0), property_get(prop::vs, 2),
-        property_set(prop::cap, 0, 1), property_set(prop::vs, 0), property_set(prop::crto, 0),
-        property_set(prop::cc, 1, 1), property_set(0x28, 0)}) {
+  for (const Bytes& sqe : {property_get(prop::cap, 0), property_get(prop::vs, 1), property_get(0x24, 0), property_get(0x1304, 0),
+                           property_get(0x09, 0), property_get(prop::vs, 2), property_set(prop::cap, 0, 1), property_set(prop::vs, 0),
+                           property_set(prop::crto, 0), property_set(prop::cc, 1, 1), property_set(0x28, 0)}) {
     const Reply reply = session.admin.send(sqe);
     EXPECT_EQ(reply.code(), sc::invalid_field) << to_hex(sqe);
   }
@@ -73,8 +70,7 @@ TEST(Properties, OlderVersionHasNoCrto) {
   auto session = rig.start();
   EXPECT_EQ(session.admin.send(property_get(prop::crto, 0)).code(), sc::invalid_field);
   EXPECT_EQ(session.admin.fetch(get_log(0, 1024).bytes(), 1024).code(), sc::invalid_log_page);
-  EXPECT_EQ(session.admin.fetch(identify(nvme::Cns::command_set_combinations).bytes(), 4096).code(),
-            sc::invalid_field);
+  EXPECT_EQ(session.admin.fetch(identify(nvme::Cns::command_set_combinations).bytes(), 4096).code(), sc::invalid_field);
 }
 
 TEST(Enable, TakesItsTimeAndRefusesABadConfiguration) {
@@ -82,8 +78,7 @@ TEST(Enable, TakesItsTimeAndRefusesABadConfiguration) {
   Line line = rig.open();
   Rig::connect(line, {});
   EXPECT_EQ(rig.property(line, prop::csts), 0u);
-  EXPECT_EQ(line.fetch(identify(nvme::Cns::controller).bytes(), 4096).code(),
-            sc::command_sequence_error);
+  EXPECT_EQ(line.fetch(identify(nvme::Cns::controller).bytes(), 4096).code(), sc::command_sequence_error);
   line.send(property_set(prop::cc, 0x00450001));  // IOSQES 5
   rig.world->run_for(Duration::s(20));
   EXPECT_EQ(rig.property(line, prop::csts), kCfs);
@@ -122,8 +117,7 @@ TEST(Shutdown, OnlyFabricsCommandsAfterwards) {
   EXPECT_EQ(rig.property(session.admin, prop::csts) & 0xC, 1u << 2);
   rig.world->run_for(Duration::ms(2));
   EXPECT_EQ(rig.property(session.admin, prop::csts), kShstDone | kRdy);
-  EXPECT_EQ(session.admin.fetch(identify(nvme::Cns::controller).bytes(), 4096).code(),
-            sc::command_sequence_error);
+  EXPECT_EQ(session.admin.fetch(identify(nvme::Cns::controller).bytes(), 4096).code(), sc::command_sequence_error);
   EXPECT_EQ(io.send(command(nvme::IoOpcode::flush, 1).bytes()).code(), sc::command_sequence_error);
   rig.world->run_for(Duration::s(100));  // the keep alive timer stands still
   EXPECT_FALSE(session.admin.closed());
@@ -189,8 +183,7 @@ TEST(KeepAlive, ExpiresAfterTheTimeoutAndNotBefore) {
   // A new association with the same controller finds it in the error log.
   auto again = rig.start(words);
   const Reply log = again.admin.fetch(get_log(1, 64).bytes(), 64);
-  EXPECT_EQ(View<nvme::ErrorEntry>{log.data}.get(nvme::error_entry::status).code(),
-            sc::keep_alive_timer_expired);
+  EXPECT_EQ(View<nvme::ErrorEntry>{log.data}.get(nvme::error_entry::status).code(), sc::keep_alive_timer_expired);
 }
 
 TEST(KeepAlive, DoesNotRunWhileDisabled) {
@@ -222,10 +215,8 @@ TEST(KeepAlive, TrafficCounts) {
 TEST(KeepAlive, FeatureRules) {
   Rig rig;
   auto session = rig.start();
-  EXPECT_EQ(session.admin.send(set_feature(0x0F, 0).bytes()).code(),
-            sc::keep_alive_timeout_invalid);
-  EXPECT_EQ(session.admin.send(set_feature(0x0F, 0xFFFFFFFF).bytes()).code(),
-            sc::keep_alive_timeout_invalid);
+  EXPECT_EQ(session.admin.send(set_feature(0x0F, 0).bytes()).code(), sc::keep_alive_timeout_invalid);
+  EXPECT_EQ(session.admin.send(set_feature(0x0F, 0xFFFFFFFF).bytes()).code(), sc::keep_alive_timeout_invalid);
   EXPECT_TRUE(session.admin.send(set_feature(0x0F, 4100).bytes()).status().ok());
   EXPECT_EQ(session.admin.send(get_feature(0x0F).bytes()).dw0(), 5000u);
   rig.world->run_for(Duration::ms(5002));
@@ -237,8 +228,7 @@ TEST(KeepAlive, NotOffered) {
   options.kas = 0;
   Rig rig(options);
   auto session = rig.start();
-  EXPECT_EQ(session.admin.send(command(nvme::AdminOpcode::keep_alive).bytes()).code(),
-            sc::invalid_opcode);
+  EXPECT_EQ(session.admin.send(command(nvme::AdminOpcode::keep_alive).bytes()).code(), sc::invalid_opcode);
   EXPECT_EQ(session.admin.send(set_feature(0x0F, 1000).bytes()).code(), sc::invalid_field);
 }
 

@@ -44,8 +44,7 @@ inline void copies(Rig& rig, Line& admin, Line& io, Transcript& out) {
   (void)rig.disk->add_namespace(std::move(plain));
   ProtectedSpace tagged(rig, io, {.metadata_bytes = 8, .protection_type = 1});
   ProtectedSpace wide(rig, io,
-                      {.block_bytes = 4096, .metadata_bytes = 16, .protection_type = 1,
-                       .guard = nvme::ProtectionFormat::guard_64});
+                      {.block_bytes = 4096, .metadata_bytes = 16, .protection_type = 1, .guard = nvme::ProtectionFormat::guard_64});
   const auto say = [&](const CopyWords& words) { out.note(copy(io, words)); };
   const auto look = [&](std::uint64_t lba) { out.note(io.fetch(rw(IoOpcode::read, lba, 8, 50).bytes(), 4096)); };
   io.send(rw(IoOpcode::write, 0, 8, 50).bytes(), counted(4096, 3));
@@ -75,8 +74,14 @@ inline void copies(Rig& rig, Line& admin, Line& io, Transcript& out) {
   tagged.write(8, whole, {});
   const nvme::CopySource source{.slba = 8, .blocks = 4, .tags = eight};
   const auto within = [&](bool read_act, bool act, bool checks) {
-    say({.nsid = tagged.nsid(), .to = 16, .sources = {source}, .read_act = read_act, .act = act,
-         .checks_guard = checks, .tags = sixteen, .layout = tagged.layout()});
+    say({.nsid = tagged.nsid(),
+         .to = 16,
+         .sources = {source},
+         .read_act = read_act,
+         .act = act,
+         .checks_guard = checks,
+         .tags = sixteen,
+         .layout = tagged.layout()});
     out.note(tagged.read(16, 4, {}));
   };
   within(true, true, true);
@@ -85,8 +90,7 @@ inline void copies(Rig& rig, Line& admin, Line& io, Transcript& out) {
   whole[5] ^= 1;
   tagged.write(8, whole, {});
   within(true, true, true);
-  say({.nsid = tagged.nsid(), .to = 16, .sources = {{.nsid = 50}}, .format = 2, .act = true, .tags = sixteen,
-       .layout = tagged.layout()});
+  say({.nsid = tagged.nsid(), .to = 16, .sources = {{.nsid = 50}}, .format = 2, .act = true, .tags = sixteen, .layout = tagged.layout()});
   say({.nsid = 50, .to = 300, .sources = {{.nsid = wide.nsid()}}, .format = 2, .read_act = true});
   say({.nsid = wide.nsid(), .to = 16, .sources = {{.slba = 0}}, .read_act = true, .act = true});
   out.note(wide.read(16, 1, {}));

@@ -18,9 +18,7 @@ ConnectWords discovery_words(std::uint32_t kato = 0) {
   return words;
 }
 
-Bytes read_log(Line& admin, std::size_t length = 8192) {
-  return admin.fetch(get_log(0x70, length).bytes(), length).data;
-}
+Bytes read_log(Line& admin, std::size_t length = 8192) { return admin.fetch(get_log(0x70, length).bytes(), length).data; }
 
 TEST(Discovery, ListsWhatTheHostMayUse) {
   Rig rig;
@@ -55,8 +53,7 @@ TEST(Discovery, AReadInPartsIsOfOneGenerationOrRestarts) {
   EXPECT_TRUE(session.admin.fetch(get_log(0x70, 1024).bytes(), 1024).status().ok());
   EXPECT_TRUE(session.admin.fetch(get_log(0x70, 1024, 1024).bytes(), 1024).status().ok());
   rig.target.discovery().changed();
-  EXPECT_EQ(session.admin.fetch(get_log(0x70, 1024, 1024).bytes(), 1024).code(),
-            sc::discover_restart);
+  EXPECT_EQ(session.admin.fetch(get_log(0x70, 1024, 1024).bytes(), 1024).code(), sc::discover_restart);
   EXPECT_TRUE(session.admin.fetch(get_log(0x70, 1024).bytes(), 1024).status().ok());
   EXPECT_TRUE(session.admin.fetch(get_log(0x70, 1024, 1024).bytes(), 1024).status().ok());
 }
@@ -66,11 +63,9 @@ TEST(Discovery, WhatItsControllersDoNotDo) {
   auto session = rig.start(discovery_words());
   Line& admin = session.admin;
   EXPECT_EQ(admin.send(command(nvme::AdminOpcode::keep_alive).bytes()).code(), sc::invalid_opcode);
-  EXPECT_EQ(admin.send(command(nvme::AdminOpcode::async_event_request).bytes()).code(),
-            sc::invalid_opcode);
+  EXPECT_EQ(admin.send(command(nvme::AdminOpcode::async_event_request).bytes()).code(), sc::invalid_opcode);
   EXPECT_EQ(admin.send(command(nvme::AdminOpcode::abort).bytes()).code(), sc::invalid_opcode);
-  EXPECT_EQ(admin.fetch(identify(nvme::Cns::identify_namespace, 1).bytes(), 4096).code(),
-            sc::invalid_field);
+  EXPECT_EQ(admin.fetch(identify(nvme::Cns::identify_namespace, 1).bytes(), 4096).code(), sc::invalid_field);
   EXPECT_EQ(admin.fetch(get_log(2, 512).bytes(), 512).code(), sc::invalid_log_page);
   EXPECT_EQ(admin.send(property_get(fabrics::property::crto, 0)).code(), sc::invalid_field);
   EXPECT_EQ(admin.send(property_get(fabrics::property::nssr, 0)).code(), sc::invalid_field);

@@ -28,9 +28,7 @@ using nvme::AdminOpcode;
 using nvme::IoOpcode;
 
 struct Skips final : SubsystemHooks {
-  bool refuses(const CommandContext&, Refusal& refusal) override {
-    return refusal.check != check || altered.has_value();
-  }
+  bool refuses(const CommandContext&, Refusal& refusal) override { return refusal.check != check || altered.has_value(); }
   bool departs(std::string_view name) override { return name == point; }
   Answer completion(const CommandContext& command, MutableBytes) override {
     return !command.sqe.empty() && command.sqe[0] == answer_to ? answer : Answer::send;
@@ -61,7 +59,10 @@ void connect_in_every_way(Rig& rig, Transcript& out, std::string subnqn, std::ui
   attempt([](auto& w) { w.sqsize = 40; });
   attempt([](auto& w) { w.qid = 3; });
   attempt([](auto& w) { w.qid = 3; }, 3);
-  attempt([](auto& w) { w.sqsize = 20; w.kato = 700; });
+  attempt([](auto& w) {
+    w.sqsize = 20;
+    w.kato = 700;
+  });
   attempt([](auto& w) { w.kato = 0xFFFFFFFF; });
   attempt([](auto& w) { w.subnqn = "x"; });
   attempt([](auto& w) { w.subnqn = std::string(256, 'a'); });
@@ -283,13 +284,12 @@ void io_commands(Rig& rig, Line& io, Transcript& out) {
   write(8, 3);
   read(8);
   for (const std::uint32_t nsid : {0u, 77u, 5000u, 0xFFFFFFFFu}) {
-    for (const auto opcode : {IoOpcode::read, IoOpcode::write, IoOpcode::flush, IoOpcode::verify,
-                              IoOpcode::dataset_management}) {
+    for (const auto opcode : {IoOpcode::read, IoOpcode::write, IoOpcode::flush, IoOpcode::verify, IoOpcode::dataset_management}) {
       out.note(io.send(rw(opcode, 0, 1, nsid).bytes(), Bytes(4096)));
     }
   }
-  for (const auto opcode : {IoOpcode::read, IoOpcode::write, IoOpcode::compare, IoOpcode::verify,
-                            IoOpcode::write_zeroes, IoOpcode::write_uncorrectable}) {
+  for (const auto opcode :
+       {IoOpcode::read, IoOpcode::write, IoOpcode::compare, IoOpcode::verify, IoOpcode::write_zeroes, IoOpcode::write_uncorrectable}) {
     out.note(io.send(rw(opcode, 1020, 16).bytes(), Bytes(8192)));
     out.note(io.send(rw(opcode, ~std::uint64_t{0}, 65536).bytes(), Bytes(4096)));
     out.note(io.send(rw(opcode, 0, 600).bytes(), Bytes(600 * 512)));
@@ -301,8 +301,7 @@ void io_commands(Rig& rig, Line& io, Transcript& out) {
   nvme::Sqe prp = rw(IoOpcode::read, 0, 1);
   prp.set(nvme::sqe::psdt, 0u);
   out.note(io.fetch(prp.bytes(), 512));
-  const auto pair = [&](IoOpcode a, IoOpcode b, std::uint64_t slba, std::uint32_t blocks,
-                        std::uint8_t byte) {
+  const auto pair = [&](IoOpcode a, IoOpcode b, std::uint64_t slba, std::uint32_t blocks, std::uint8_t byte) {
     io.post(with_fuse(rw(a, 20, blocks), 1).bytes(), Bytes(blocks * 512));
     out.drain(io);
     io.post(with_fuse(rw(b, slba, blocks), 2).bytes(), Bytes(blocks * 512, byte));
@@ -425,10 +424,22 @@ void associations(Rig& rig, Transcript& out, const ConnectWords& words, Duration
   attempt(1, [](auto&) {});
   attempt(2, [](auto& w) { w.cattr = 12; });
   attempt(17, [](auto&) {});
-  attempt(3, [](auto& w) { w.cntlid = 77; w.cattr = 8; });
-  attempt(4, [](auto& w) { w.hostid = 1; w.cattr = 8; });
-  attempt(5, [](auto& w) { w.sqsize = 200; w.cattr = 8; });
-  attempt(6, [](auto& w) { w.hostnqn = "nqn.2026-11.org.fabricbench:bob"; w.cattr = 8; });
+  attempt(3, [](auto& w) {
+    w.cntlid = 77;
+    w.cattr = 8;
+  });
+  attempt(4, [](auto& w) {
+    w.hostid = 1;
+    w.cattr = 8;
+  });
+  attempt(5, [](auto& w) {
+    w.sqsize = 200;
+    w.cattr = 8;
+  });
+  attempt(6, [](auto& w) {
+    w.hostnqn = "nqn.2026-11.org.fabricbench:bob";
+    w.cattr = 8;
+  });
   rig.world->run_for(Duration::ms(1));
   Line elsewhere(*rig.world, rig.target.port(2), 128, 7);
   ConnectWords other_port = io_words;
@@ -733,8 +744,8 @@ TEST_F(Departures, EveryCheckShowsWhenLeftOut) {
 
 TEST_F(Departures, AnswersMayBeLostDoubledOrReplaced) {
   for (const int opcode : {0x7F, 0x06, 0x02, 0x0C, 0x01}) {
-    for (const auto answer : {SubsystemHooks::Answer::withhold, SubsystemHooks::Answer::send_twice,
-                              SubsystemHooks::Answer::disconnect_instead}) {
+    for (const auto answer :
+         {SubsystemHooks::Answer::withhold, SubsystemHooks::Answer::send_twice, SubsystemHooks::Answer::disconnect_instead}) {
       Skips hooks;
       hooks.answer_to = opcode;
       hooks.answer = answer;

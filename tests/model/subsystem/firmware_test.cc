@@ -17,8 +17,7 @@ using nvme::CommitAction;
 using nvme::IoOpcode;
 
 struct FirmwareRig : Rig {
-  explicit FirmwareRig(SubsystemOptions options = {})
-      : Rig(std::move(options)), session(start()), admin(session.admin) {}
+  explicit FirmwareRig(SubsystemOptions options = {}) : Rig(std::move(options)), session(start()), admin(session.admin) {}
 
   nvme::Status put(ByteView image, std::size_t from, std::size_t to) {
     const ByteView piece = image.subspan(from, to - from);
@@ -34,8 +33,8 @@ struct FirmwareRig : Rig {
   std::string slots() {
     const Reply reply = admin.fetch(get_log(3, 512).bytes(), 512);
     const View<nvme::FirmwareSlots> log{reply.data};
-    std::string text = std::to_string(log.get(nvme::firmware_slots::cafsi)) + ">" +
-                       std::to_string(log.get(nvme::firmware_slots::nrafsi)) + " ";
+    std::string text =
+        std::to_string(log.get(nvme::firmware_slots::cafsi)) + ">" + std::to_string(log.get(nvme::firmware_slots::nrafsi)) + " ";
     for (std::size_t slot = 0; slot < 7; ++slot) {
       const ByteView revision = ByteView{reply.data}.subspan(8 + 8 * slot, 8);
       if (revision[0] != 0) text += text_of(revision) + "|";
@@ -55,9 +54,7 @@ TEST(Firmware, PiecesInAnyOrderMakeAnImage) {
   FirmwareDownload download;
   const Bytes image = make_firmware_image("7.1", 1000);
   using Taken = FirmwareDownload::Taken;
-  const auto add = [&](std::size_t from, std::size_t to) {
-    return download.add(from, ByteView{image}.subspan(from, to - from), 4096);
-  };
+  const auto add = [&](std::size_t from, std::size_t to) { return download.add(from, ByteView{image}.subspan(from, to - from), 4096); };
   EXPECT_EQ(add(400, 1000), Taken::yes);
   EXPECT_TRUE(download.image().empty()) << "the first piece is missing";
   EXPECT_EQ(add(399, 401), Taken::overlaps);

@@ -25,9 +25,7 @@ class FormatsTest : public ::testing::Test {
     return host_.admin.fetch(sqe.bytes(), 4096);
   }
   Reply page(Cns cns, std::uint32_t nsid = 0) { return host_.admin.fetch(identify(cns, nsid).bytes(), 4096); }
-  std::uint64_t unallocated() {
-    return load_le<std::uint64_t>(page(Cns::controller).data.data() + nvme::id_ctrl::unvmcap.offset);
-  }
+  std::uint64_t unallocated() { return load_le<std::uint64_t>(page(Cns::controller).data.data() + nvme::id_ctrl::unvmcap.offset); }
 
   Rig rig_{options()};
   Managing host_{rig_, ConnectWords{}};

@@ -20,13 +20,10 @@ inline SubsystemOptions history_options() {
   return options;
 }
 
-inline nvme::Sqe logged(nvme::LogPage page, std::size_t bytes, unsigned lsp = 0, std::uint64_t offset = 0,
-                        unsigned lsi = 0, bool retain = true) {
+inline nvme::Sqe logged(nvme::LogPage page, std::size_t bytes, unsigned lsp = 0, std::uint64_t offset = 0, unsigned lsi = 0,
+                        bool retain = true) {
   nvme::Sqe made = get_log(static_cast<unsigned>(page), bytes, offset);
-  made.edit<nvme::GetLogPageSqe>()
-      .set(nvme::get_log_sqe::lsp, lsp)
-      .set(nvme::get_log_sqe::lsi, lsi)
-      .set(nvme::get_log_sqe::rae, retain);
+  made.edit<nvme::GetLogPageSqe>().set(nvme::get_log_sqe::lsp, lsp).set(nvme::get_log_sqe::lsi, lsi).set(nvme::get_log_sqe::rae, retain);
   return made;
 }
 
@@ -43,21 +40,18 @@ struct Historian {
   }
   void send(const nvme::Sqe& sqe, Bytes data = {}) { out.note(host.admin.send(sqe.bytes(), std::move(data))); }
   void fetch(const nvme::Sqe& sqe, std::size_t bytes) { out.note(host.admin.fetch(sqe.bytes(), bytes)); }
-  void log(nvme::LogPage page, std::size_t bytes, unsigned lsp = 0, std::uint64_t offset = 0, unsigned lsi = 0,
-           bool retain = true) {
+  void log(nvme::LogPage page, std::size_t bytes, unsigned lsp = 0, std::uint64_t offset = 0, unsigned lsi = 0, bool retain = true) {
     fetch(logged(page, bytes, lsp, offset, lsi, retain), bytes);
   }
   void persistent() {
     log(nvme::LogPage::persistent_event, 4096, 1);
     log(nvme::LogPage::persistent_event, 4, 2);
   }
-  void directive(bool sends, unsigned type, unsigned operation, std::uint32_t nsid = 1, unsigned specific = 0,
-                 std::uint32_t cdw12 = 0, std::size_t bytes = 64) {
+  void directive(bool sends, unsigned type, unsigned operation, std::uint32_t nsid = 1, unsigned specific = 0, std::uint32_t cdw12 = 0,
+                 std::size_t bytes = 64) {
     using nvme::AdminOpcode;
     nvme::Sqe made = command(sends ? AdminOpcode::directive_send : AdminOpcode::directive_receive, nsid);
-    made.set(nvme::sqe::cdw10, bytes / 4 - 1)
-        .set(nvme::sqe::cdw11, operation | type << 8 | specific << 16)
-        .set(nvme::sqe::cdw12, cdw12);
+    made.set(nvme::sqe::cdw10, bytes / 4 - 1).set(nvme::sqe::cdw11, operation | type << 8 | specific << 16).set(nvme::sqe::cdw12, cdw12);
     sends ? send(made) : fetch(made, bytes);
   }
   void enable(unsigned type, bool on, std::uint32_t nsid = 1) { directive(true, 0, 1, nsid, 0, type << 8 | (on ? 1u : 0u)); }

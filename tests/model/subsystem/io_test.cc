@@ -20,13 +20,9 @@ struct IoRig : Rig {
   explicit IoRig(SubsystemOptions options = {}, SubsystemHooks* hooks = nullptr)
       : Rig(std::move(options), hooks), session(start()), io(start_io(session)) {}
   Reply write(std::uint64_t slba, const Bytes& data) {
-    return io.send(test::rw(IoOpcode::write, slba, static_cast<std::uint32_t>(data.size() / 512))
-                       .bytes(),
-                   data);
+    return io.send(test::rw(IoOpcode::write, slba, static_cast<std::uint32_t>(data.size() / 512)).bytes(), data);
   }
-  Reply read(std::uint64_t slba, std::uint32_t blocks) {
-    return io.fetch(test::rw(IoOpcode::read, slba, blocks).bytes(), blocks * 512);
-  }
+  Reply read(std::uint64_t slba, std::uint32_t blocks) { return io.fetch(test::rw(IoOpcode::read, slba, blocks).bytes(), blocks * 512); }
   Session session;
   Line io;
 };
@@ -81,19 +77,12 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"opcode", command(0x55, 1), 4096, sc::invalid_opcode},
         Case{"short_sgl", rw(IoOpcode::read, 0, 8), 512, sc::data_sgl_length_invalid},
         Case{"write_short_sgl", rw(IoOpcode::write, 0, 8), 512, sc::data_sgl_length_invalid},
-        Case{"prp", edited(rw(IoOpcode::read, 0, 1), [](auto& s) { s.set(nvme::sqe::psdt, 0u); }),
-             4096, sc::invalid_field},
-        Case{"fuse_reserved",
-             edited(rw(IoOpcode::read, 0, 1), [](auto& s) { s.set(nvme::sqe::fuse, 3u); }), 4096,
-             sc::invalid_field},
-        Case{"fused_read",
-             edited(rw(IoOpcode::read, 0, 1), [](auto& s) { s.set(nvme::sqe::fuse, 1u); }), 4096,
-             sc::invalid_field},
+        Case{"prp", edited(rw(IoOpcode::read, 0, 1), [](auto& s) { s.set(nvme::sqe::psdt, 0u); }), 4096, sc::invalid_field},
+        Case{"fuse_reserved", edited(rw(IoOpcode::read, 0, 1), [](auto& s) { s.set(nvme::sqe::fuse, 3u); }), 4096, sc::invalid_field},
+        Case{"fused_read", edited(rw(IoOpcode::read, 0, 1), [](auto& s) { s.set(nvme::sqe::fuse, 1u); }), 4096, sc::invalid_field},
         Case{"compare_differs", rw(IoOpcode::compare, 0, 1), 0, sc::data_sgl_length_invalid},
-        Case{"dsm_out_of_range",
-             edited(command(IoOpcode::dataset_management, 1),
-                    [](auto& s) { s.set(nvme::sqe::cdw11, 4u); }),
-             0, sc::data_sgl_length_invalid}),
+        Case{"dsm_out_of_range", edited(command(IoOpcode::dataset_management, 1), [](auto& s) { s.set(nvme::sqe::cdw11, 4u); }), 0,
+             sc::data_sgl_length_invalid}),
     [](const auto& param) { return param.param.name; });
 
 TEST(Io, CompareTellsEqualFromDifferent) {
@@ -175,8 +164,7 @@ TEST(Fused, LoneHalvesAreMissingTheOther) {
   const auto first = rig.io.post(half(IoOpcode::compare, 4, 1, 1).bytes(), Bytes(512));
   EXPECT_TRUE(rig.read(0, 1).status().ok());
   EXPECT_EQ(rig.io.reply(first)->code(), sc::aborted_missing_fused);
-  EXPECT_EQ(rig.io.send(half(IoOpcode::write, 4, 1, 2).bytes(), Bytes(512, 3)).code(),
-            sc::aborted_missing_fused);
+  EXPECT_EQ(rig.io.send(half(IoOpcode::write, 4, 1, 2).bytes(), Bytes(512, 3)).code(), sc::aborted_missing_fused);
   EXPECT_EQ(rig.read(4, 1).data, Bytes(512));
 }
 
@@ -204,12 +192,11 @@ TEST(Fused, DataMayArriveLate) {
 
 TEST(Io, PathStatusesFollowTheAnaState) {
   IoRig rig;
-  const std::pair<nvme::AnaState, nvme::Status> table[] = {
-      {nvme::AnaState::optimized, sc::success},
-      {nvme::AnaState::non_optimized, sc::success},
-      {nvme::AnaState::inaccessible, sc::ana_inaccessible},
-      {nvme::AnaState::persistent_loss, sc::ana_persistent_loss},
-      {nvme::AnaState::change, sc::ana_transition}};
+  const std::pair<nvme::AnaState, nvme::Status> table[] = {{nvme::AnaState::optimized, sc::success},
+                                                           {nvme::AnaState::non_optimized, sc::success},
+                                                           {nvme::AnaState::inaccessible, sc::ana_inaccessible},
+                                                           {nvme::AnaState::persistent_loss, sc::ana_persistent_loss},
+                                                           {nvme::AnaState::change, sc::ana_transition}};
   for (const auto& [state, status] : table) {
     rig.disk->set_ana_state(1, state);
     const Reply reply = rig.read(0, 1);
@@ -287,8 +274,7 @@ TEST(Association, LossOfAnIoQueueIsForgivenByAReset) {
 TEST(Association, LossOfAnIoQueueIsForgivenByAShutdown) {
   IoRig rig;
   rig.io.lose();
-  EXPECT_TRUE(
-      rig.session.admin.send(property_set(fabrics::property::cc, 0x00464001)).status().ok());
+  EXPECT_TRUE(rig.session.admin.send(property_set(fabrics::property::cc, 0x00464001)).status().ok());
   rig.world->run_for(Duration::s(5));
   EXPECT_FALSE(rig.session.admin.closed());
 }

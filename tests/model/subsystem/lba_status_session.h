@@ -7,8 +7,7 @@
 
 namespace fb::subsystem::test {
 
-inline nvme::Sqe lba_status(unsigned action, std::uint64_t slba, unsigned blocks, std::size_t bytes,
-                            std::uint32_t nsid = 1) {
+inline nvme::Sqe lba_status(unsigned action, std::uint64_t slba, unsigned blocks, std::size_t bytes, std::uint32_t nsid = 1) {
   nvme::Sqe made = command(nvme::AdminOpcode::get_lba_status, nsid);
   made.edit<nvme::GetLbaStatusSqe>()
       .set(nvme::lba_status_sqe::slba, slba)
@@ -27,15 +26,12 @@ inline void lba_statuses(SubsystemHooks* hooks, Transcript& out) {
   Rig rig({}, hooks);
   Namespace& ns = *rig.disk->find_namespace(1);
   Managing host(rig, ConnectWords{});
-  const auto ask = [&](unsigned action, std::uint64_t slba, unsigned blocks, std::size_t bytes = 256,
-                       std::uint32_t nsid = 1) {
+  const auto ask = [&](unsigned action, std::uint64_t slba, unsigned blocks, std::size_t bytes = 256, std::uint32_t nsid = 1) {
     out.note(host.admin.fetch(lba_status(action, slba, blocks, bytes, nsid).bytes(), bytes));
   };
   const auto log = [&](bool retain) { out.note(host.admin.fetch(lba_status_log(retain).bytes(), 512)); };
   const auto listen = [&] { host.admin.post(command(nvme::AdminOpcode::async_event_request).bytes()); };
-  const auto spoil = [&](std::uint64_t lba) {
-    out.note(host.io.send(rw(nvme::IoOpcode::write_uncorrectable, lba, 2, 1).bytes()));
-  };
+  const auto spoil = [&](std::uint64_t lba) { out.note(host.io.send(rw(nvme::IoOpcode::write_uncorrectable, lba, 2, 1).bytes())); };
   for (const unsigned select : {0u, 1u}) out.note(host.admin.send(get_feature(0x15, select).bytes()));
   out.note(host.admin.send(set_feature(0x15, 0x00770003).bytes()));
   out.note(host.admin.send(set_feature(0x15, 0x00000014).bytes()));

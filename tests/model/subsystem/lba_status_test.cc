@@ -16,10 +16,8 @@ using nvme::LbaStatusAction;
 
 class LbaStatusTest : public ::testing::Test {
  protected:
-  std::vector<LbaStatus> ask(LbaStatusAction action, std::uint64_t slba = 0, unsigned blocks = 0,
-                             std::size_t bytes = 1024) {
-    const Reply reply =
-        host_.admin.fetch(lba_status(static_cast<unsigned>(action), slba, blocks, bytes).bytes(), bytes);
+  std::vector<LbaStatus> ask(LbaStatusAction action, std::uint64_t slba = 0, unsigned blocks = 0, std::size_t bytes = 1024) {
+    const Reply reply = host_.admin.fetch(lba_status(static_cast<unsigned>(action), slba, blocks, bytes).bytes(), bytes);
     EXPECT_TRUE(reply.status().ok()) << nvme::to_string(reply.status());
     condition_ = View<nvme::LbaStatusListHeader>{reply.data}.get(nvme::lba_status_list::cmpc);
     return nvme::read_lba_statuses(reply.data);

@@ -80,8 +80,12 @@ TEST(RefusedCommand, SaysWhoseIdentifierItHas) {
   nvme::Sqe event, shutdown = host::as_sqe(host::property_set(0x14, 0x4001));
   event.set(nvme::sqe::opcode, 0x0C).set(nvme::sqe::cid, 7);
   shutdown.set(nvme::sqe::cid, 7);
-  RefusedCommand refused{.peer = {IpAddress::v4(192, 0, 2, 1), 40000}, .sqe = shutdown.bytes(), .data = {},
-                         .same_cid = event.bytes(), .check = check::cid_unique.name, .status = check::cid_unique.status};
+  RefusedCommand refused{.peer = {IpAddress::v4(192, 0, 2, 1), 40000},
+                         .sqe = shutdown.bytes(),
+                         .data = {},
+                         .same_cid = event.bytes(),
+                         .check = check::cid_unique.name,
+                         .status = check::cid_unique.status};
   EXPECT_TRUE(worth_a_line(refused));
   const std::string line = line_for(refused);
   EXPECT_NE(line.find("refused Property Set of queue 0"), std::string::npos) << line;

@@ -134,12 +134,11 @@ inline void granularities(SubsystemHooks* hooks, Transcript& out) {
 // ---- what is seen ----
 
 inline void look_at_namespaces(Managing& me, std::uint32_t nsid, Transcript& out) {
-  for (const auto cns : {nvme::Cns::active_namespace_list, nvme::Cns::allocated_namespace_list, nvme::Cns::controller,
-                         nvme::Cns::controller_list}) {
+  for (const auto cns :
+       {nvme::Cns::active_namespace_list, nvme::Cns::allocated_namespace_list, nvme::Cns::controller, nvme::Cns::controller_list}) {
     out.note(me.admin.fetch(identify(cns).bytes(), 4096));
   }
-  for (const auto cns :
-       {nvme::Cns::identify_namespace, nvme::Cns::allocated_namespace, nvme::Cns::namespace_controller_list}) {
+  for (const auto cns : {nvme::Cns::identify_namespace, nvme::Cns::allocated_namespace, nvme::Cns::namespace_controller_list}) {
     out.note(me.admin.fetch(identify(cns, nsid).bytes(), 4096));
   }
   out.note(me.log(0x0C, 1024));
@@ -374,9 +373,7 @@ inline void sanitizes(Rig& rig, const ConnectWords& words, Transcript& out) {
 inline void self_tests(Rig& rig, const ConnectWords& words, Transcript& out) {
   Managing me(rig, words);
   const auto log = [&] { out.note(me.log(6, 564)); };
-  const auto say = [&](unsigned code, std::uint32_t nsid = 0) {
-    out.note(me.admin.send(self_test(code, nsid).bytes()));
-  };
+  const auto say = [&](unsigned code, std::uint32_t nsid = 0) { out.note(me.admin.send(self_test(code, nsid).bytes())); };
   const auto run = [&](int seconds) { rig.world->run_for(Duration::s(seconds)); };
   log();
   for (const unsigned code : {0u, 5u, 14u}) say(code);

@@ -13,8 +13,7 @@ class Transcript {
  public:
   void note(const Reply& reply) {
     text_ += to_hex(reply.cqe.bytes()) + ' ' + std::to_string(reply.data.size()) + ':' +
-             std::to_string(hash_name({reinterpret_cast<const char*>(reply.data.data()),
-                                       reply.data.size()})) + '\n';
+             std::to_string(hash_name({reinterpret_cast<const char*>(reply.data.data()), reply.data.size()})) + '\n';
   }
   void note(bool fact) { text_ += fact ? "yes\n" : "no\n"; }
   void drain(Line& line) {

@@ -29,10 +29,9 @@ struct Step {
 
 std::vector<Step> script(std::uint64_t seed, unsigned steps) {
   Rng rng(seed, "script");
-  constexpr Kind kOften[] = {Kind::write,      Kind::write,         Kind::write, Kind::write,     Kind::write,
-                             Kind::zeroes,     Kind::deallocate,    Kind::flush, Kind::read_fua,  Kind::write,
-                             Kind::write,      Kind::uncorrectable, Kind::write, Kind::cache_off, Kind::cache_on,
-                             Kind::flush_all,  Kind::write,         Kind::write, Kind::reset};
+  constexpr Kind kOften[] = {Kind::write,    Kind::write,     Kind::write, Kind::write, Kind::write,         Kind::zeroes, Kind::deallocate,
+                             Kind::flush,    Kind::read_fua,  Kind::write, Kind::write, Kind::uncorrectable, Kind::write,  Kind::cache_off,
+                             Kind::cache_on, Kind::flush_all, Kind::write, Kind::write, Kind::reset};
   std::vector<Step> made;
   for (unsigned i = 0; i < steps; ++i) {
     Step step;
@@ -105,8 +104,7 @@ class Load {
  public:
   /// `luck` chooses what a loss of power takes.
   Load(std::uint32_t atomic_blocks, bool cached, std::uint64_t luck)
-      : book(atomic_blocks), cached_(cached), rig_(options(atomic_blocks, cached)), session_(rig_.start()),
-        io_(rig_.start_io(session_)) {
+      : book(atomic_blocks), cached_(cached), rig_(options(atomic_blocks, cached)), session_(rig_.start()), io_(rig_.start_io(session_)) {
     // Each loss draws from a stream of its own; with an empty cache nothing is lost.
     for (std::uint64_t i = 0; i < luck; ++i) rig_.disk->lose_caches();
   }
@@ -223,8 +221,7 @@ class Load {
 };
 
 /// Cut after the first `steps` of the script; the last one may be on its way.
-void cut(std::uint64_t seed, const std::vector<Step>& steps, std::size_t count, std::uint32_t atomic_blocks,
-         bool cached) {
+void cut(std::uint64_t seed, const std::vector<Step>& steps, std::size_t count, std::uint32_t atomic_blocks, bool cached) {
   const std::string where = "seed " + std::to_string(seed) + ", after " + std::to_string(count) + " commands";
   Load load(atomic_blocks, cached, seed + count);
   for (std::size_t i = 0; i < count; ++i) {

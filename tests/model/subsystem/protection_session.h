@@ -49,9 +49,7 @@ class ProtectedSpace {
     nvme::set_command_tags(sqe.edit<nvme::SqeLayout>(), layout_, order.tags);
     return sqe;
   }
-  std::size_t bytes(const Order& order) const {
-    return order.act && layout_.tuple_alone() ? layout_.data_bytes : layout_.bytes();
-  }
+  std::size_t bytes(const Order& order) const { return order.act && layout_.tuple_alone() ? layout_.data_bytes : layout_.bytes(); }
   Reply write(std::uint64_t lba, const Bytes& data, const Order& order) {
     const auto blocks = static_cast<std::uint32_t>(data.size() / bytes(order));
     return io_.send(command(nvme::IoOpcode::write, lba, blocks, order).bytes(), data);
@@ -93,9 +91,9 @@ inline void protections(Rig& rig, Line& admin, Line& io, Transcript& out) {
   ProtectedSpace two(rig, io, {.metadata_bytes = 8, .protection_type = 2});
   ProtectedSpace three(rig, io, {.metadata_bytes = 8, .protection_type = 3});
   ProtectedSpace beside(rig, io, {.metadata_bytes = 16, .protection_type = 1});
-  ProtectedSpace wide(rig, io,
-                      {.block_bytes = 4096, .metadata_bytes = 16, .protection_type = 2,
-                       .guard = ProtectionFormat::guard_32, .storage_tag_bits = 32});
+  ProtectedSpace wide(
+      rig, io,
+      {.block_bytes = 4096, .metadata_bytes = 16, .protection_type = 2, .guard = ProtectionFormat::guard_32, .storage_tag_bits = 32});
   const auto look = [&](ProtectedSpace& space) { out.note(space.read(8, 4, {})); };
   out.note(admin.fetch(identify(nvme::Cns::identify_namespace, one.nsid()).bytes(), 4096));
   // Inserted, stripped.
@@ -116,8 +114,7 @@ inline void protections(Rig& rig, Line& admin, Line& io, Transcript& out) {
   const Bytes other_tags = one.whole(5, 4, {.application = 0x99, .reference = 8});
   out.note(one.write(8, other_tags, {.tags = eight}));
   look(one);
-  out.note(one.read(8, 1, {.checks = {.application = true},
-                           .tags = {.application = 0x91, .application_mask = 0xF0, .reference = 8}}));
+  out.note(one.read(8, 1, {.checks = {.application = true}, .tags = {.application = 0x91, .application_mask = 0xF0, .reference = 8}}));
   out.note(one.write(8, good, {.checks = {.reference = true}, .tags = {.reference = 9}}));
   Bytes bad = good;
   bad[520] ^= 1;

@@ -72,15 +72,11 @@ TEST_P(ProtectedIo, IsWhatTheMirrorSays) {
     const std::uint64_t lba = rng.below(20);
     const auto count = static_cast<std::uint32_t>(1 + rng.below(4));
     Order order;
-    order.checks = {.guard = rng.chance(1, 2),
-                    .application = rng.chance(1, 2),
-                    .reference = rng.chance(1, 2),
-                    .storage = rng.chance(1, 4)};
+    order.checks = {.guard = rng.chance(1, 2), .application = rng.chance(1, 2), .reference = rng.chance(1, 2), .storage = rng.chance(1, 4)};
     order.tags = {.application = static_cast<std::uint16_t>(rng.chance(1, 8) ? 0xFFFF : rng.below(3)),
                   .application_mask = static_cast<std::uint16_t>(rng.chance(1, 2) ? 0xFFFF : 2),
                   .storage = layout.storage_tag_bits != 0 ? rng.below(2) : 0,
-                  .reference = (layout.protection_type == 1 || rng.chance(1, 2) ? lba : rng.below(30)) &
-                               layout.reference_mask()};
+                  .reference = (layout.protection_type == 1 || rng.chance(1, 2) ? lba : rng.below(30)) & layout.reference_mask()};
     switch (rng.below(5)) {
       case 0: {  // Write, tags inserted
         order.act = true;

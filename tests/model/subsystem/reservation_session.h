@@ -52,9 +52,7 @@ struct Guest {
     key.resize(8);
     return io.send(reservation(nvme::IoOpcode::reservation_release, cdw10).bytes(), key);
   }
-  Reply report(std::size_t bytes = 512, bool extended = true) {
-    return io.fetch(report_command(bytes, extended).bytes(), bytes);
-  }
+  Reply report(std::size_t bytes = 512, bool extended = true) { return io.fetch(report_command(bytes, extended).bytes(), bytes); }
   Reply notice() { return admin.fetch(get_log(0x80, 64).bytes(), 64); }
   Line admin;
   Line io;

@@ -95,8 +95,7 @@ TEST(ReservationTable, KeysGuardEverything) {
   EXPECT_EQ(table.may_preempt(host(2), 22, 33), Objection::unknown_key);
   EXPECT_EQ(held(none).may_preempt(host(2), 22, 0), Objection::unknown_key);
   EXPECT_EQ(held(write_exclusive_all_registrants).may_preempt(host(2), 22, 0), Objection::none);
-  EXPECT_EQ(held(write_exclusive_all_registrants).may_acquire(host(2), 22, write_exclusive_all_registrants),
-            Objection::none);
+  EXPECT_EQ(held(write_exclusive_all_registrants).may_acquire(host(2), 22, write_exclusive_all_registrants), Objection::none);
 }
 
 TEST(ReservationTable, ReleaseTellsWhomItGivesAccess) {

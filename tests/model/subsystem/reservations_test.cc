@@ -40,12 +40,12 @@ std::string status_page(const Reply& reply) {
   namespace rc = nvme::registered_controller;
   const View<nvme::ReservationStatus> status{ByteView{reply.data}.first(64)};
   const auto type = static_cast<unsigned>(status.get(st::rtype));
-  std::string text = std::to_string(status.get(st::gen)) + "/" + std::to_string(type) + "/" +
-                     std::to_string(status.get(st::regstrnt)) + "/" + std::to_string(status.get(st::ptpls));
+  std::string text = std::to_string(status.get(st::gen)) + "/" + std::to_string(type) + "/" + std::to_string(status.get(st::regstrnt)) +
+                     "/" + std::to_string(status.get(st::ptpls));
   for (std::size_t at = 64; at + 64 <= reply.data.size(); at += 64) {
     const View<nvme::RegisteredController> entry{ByteView{reply.data}.subspan(at, 64)};
-    text += " " + std::to_string(entry.get(rc::hostid)[15]) + ":" + std::to_string(entry.get(rc::rkey)) +
-            (entry.get(rc::holder) ? "*" : "");
+    text +=
+        " " + std::to_string(entry.get(rc::hostid)[15]) + ":" + std::to_string(entry.get(rc::rkey)) + (entry.get(rc::holder) ? "*" : "");
   }
   return text;
 }
@@ -69,9 +69,8 @@ TEST(Reservations, EveryCommandIsOfItsGroup) {
     rig.hold(type);
     const bool reads_open = type % 2 == 1;
     const bool registrants_in = type > 2;
-    for (const IoOpcode opcode : {IoOpcode::read, IoOpcode::compare, IoOpcode::verify, IoOpcode::write,
-                                  IoOpcode::write_zeroes, IoOpcode::dataset_management, IoOpcode::flush,
-                                  IoOpcode::write_uncorrectable}) {
+    for (const IoOpcode opcode : {IoOpcode::read, IoOpcode::compare, IoOpcode::verify, IoOpcode::write, IoOpcode::write_zeroes,
+                                  IoOpcode::dataset_management, IoOpcode::flush, IoOpcode::write_uncorrectable}) {
       SCOPED_TRACE(static_cast<unsigned>(opcode));
       EXPECT_EQ(answer(rig.a, IoOpcode::write_zeroes), sc::success);
       const bool reads = opcode == IoOpcode::read || opcode == IoOpcode::compare || opcode == IoOpcode::verify;
@@ -93,8 +92,7 @@ TEST(Reservations, EveryCommandIsOfItsGroup) {
       send.set(nvme::sqe::nsid, nsid);
       receive.set(nvme::sqe::nsid, nsid);
       EXPECT_EQ(rig.c.admin.send(send.bytes(), Bytes(4)).code(), nsid == 0 ? sc::success : sc::reservation_conflict);
-      EXPECT_EQ(rig.c.admin.fetch(receive.bytes(), 4).code(),
-                nsid == 0 || reads_open ? sc::success : sc::reservation_conflict);
+      EXPECT_EQ(rig.c.admin.fetch(receive.bytes(), 4).code(), nsid == 0 || reads_open ? sc::success : sc::reservation_conflict);
     }
     // Everything else is free.
     EXPECT_EQ(rig.c.admin.fetch(identify(nvme::Cns::identify_namespace, 1).bytes(), 4096).code(), sc::success);
@@ -239,9 +237,7 @@ TEST(Reservations, WithoutThemNothingIsClaimed) {
   EXPECT_EQ(rig.a.notice().code(), sc::invalid_log_page);
   EXPECT_EQ(rig.a.admin.send(set_feature(0x82, 0, 1).bytes()).code(), sc::invalid_field);
   const Reply controller = rig.a.admin.fetch(identify(nvme::Cns::controller).bytes(), 4096);
-  EXPECT_EQ(View<nvme::IdentifyController>{ByteView{controller.data}}.get(nvme::id_ctrl::oncs) &
-                nvme::oncs_bits::reservations,
-            0u);
+  EXPECT_EQ(View<nvme::IdentifyController>{ByteView{controller.data}}.get(nvme::id_ctrl::oncs) & nvme::oncs_bits::reservations, 0u);
   const Reply ns = rig.a.admin.fetch(identify(nvme::Cns::identify_namespace, 1).bytes(), 4096);
   EXPECT_EQ(View<nvme::IdentifyNamespace>{ByteView{ns.data}}.get(nvme::id_ns::rescap), 0u);
 }

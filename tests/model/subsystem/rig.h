@@ -33,7 +33,7 @@ struct Reply {
 /// The host's end of one channel. Outlives the channel itself.
 struct Wire {
   std::deque<Reply> replies;
-  bool closed = false;      ///< by the target
+  bool closed = false;  ///< by the target
   unsigned dropped = 0;
   bool hold_pulls = false;  ///< data is delivered by deliver() only
   std::vector<transport::ArrivedCommand*> pulling;
@@ -42,8 +42,7 @@ struct Wire {
 
 class FakeChannel final : public transport::ControllerChannel {
  public:
-  FakeChannel(std::shared_ptr<Wire> wire, std::uint32_t entries,
-              std::optional<std::uint16_t> qid)
+  FakeChannel(std::shared_ptr<Wire> wire, std::uint32_t entries, std::optional<std::uint16_t> qid)
       : wire_(std::move(wire)), entries_(entries), qid_(qid), slots_(entries + 8) {
     for (std::size_t i = 0; i < slots_.size(); ++i) {
       slots_[i].command.channel = this;
@@ -52,9 +51,7 @@ class FakeChannel final : public transport::ControllerChannel {
   }
   ~FakeChannel() override { wire_->handler = nullptr; }
 
-  void set_handler(transport::ControllerChannelHandler* handler) override {
-    wire_->handler = handler;
-  }
+  void set_handler(transport::ControllerChannelHandler* handler) override { wire_->handler = handler; }
   nvme::Status stage(transport::ArrivedCommand& command, std::size_t bytes) override {
     Slot& slot = slots_[command.index];
     if (bytes > slot.room) return nvme::sc::data_sgl_length_invalid;
@@ -77,8 +74,7 @@ class FakeChannel final : public transport::ControllerChannel {
   }
   void push(transport::ArrivedCommand& command, std::size_t bytes) override {
     Slot& slot = slots_[command.index];
-    slot.pushed.assign(command.data.begin(),
-                       command.data.begin() + static_cast<std::ptrdiff_t>(bytes));
+    slot.pushed.assign(command.data.begin(), command.data.begin() + static_cast<std::ptrdiff_t>(bytes));
   }
   void respond(transport::ArrivedCommand& command, ByteView cqe) override {
     Slot& slot = slots_[command.index];
@@ -233,8 +229,7 @@ struct ConnectWords {
   Bytes data() const {
     Record<fabrics::ConnectData> made;
     const Bytes id(16, hostid);
-    made.set(fabrics::connect_data::hostid, ByteView{id})
-        .set(fabrics::connect_data::cntlid, cntlid);
+    made.set(fabrics::connect_data::hostid, ByteView{id}).set(fabrics::connect_data::cntlid, cntlid);
     put_text(made.mutable_bytes().subspan(256, 256), subnqn, '\0');
     put_text(made.mutable_bytes().subspan(512, 256), hostnqn, '\0');
     return Bytes(made.bytes().begin(), made.bytes().end());
@@ -262,14 +257,11 @@ inline Bytes property_set(std::uint32_t offset, std::uint64_t value, unsigned si
 /// Any admin or I/O command with PSDT = SGL.
 inline nvme::Sqe command(std::uint8_t opcode, std::uint32_t nsid = 0) {
   nvme::Sqe made;
-  made.set(nvme::sqe::opcode, opcode)
-      .set(nvme::sqe::psdt, nvme::Psdt::sgl)
-      .set(nvme::sqe::nsid, nsid);
+  made.set(nvme::sqe::opcode, opcode).set(nvme::sqe::psdt, nvme::Psdt::sgl).set(nvme::sqe::nsid, nsid);
   return made;
 }
 template <class Opcode>
-  requires std::is_enum_v<Opcode>
-nvme::Sqe command(Opcode opcode, std::uint32_t nsid = 0) {
+requires std::is_enum_v<Opcode> nvme::Sqe command(Opcode opcode, std::uint32_t nsid = 0) {
   return command(static_cast<std::uint8_t>(opcode), nsid);
 }
 
@@ -278,8 +270,7 @@ inline nvme::Sqe identify(nvme::Cns cns, std::uint32_t nsid = 0) {
   made.set(nvme::sqe::cdw10, static_cast<std::uint32_t>(cns));
   return made;
 }
-inline nvme::Sqe get_log(unsigned lid, std::size_t length, std::uint64_t offset = 0,
-                         bool rae = false, unsigned lsp = 0) {
+inline nvme::Sqe get_log(unsigned lid, std::size_t length, std::uint64_t offset = 0, bool rae = false, unsigned lsp = 0) {
   nvme::Sqe made = command(nvme::AdminOpcode::get_log_page);
   const std::uint64_t numd = length / 4 - 1;
   made.set(nvme::sqe::cdw10, lid | lsp << 8 | (rae ? 1u << 15 : 0u) | (numd & 0xFFFF) << 16)
@@ -288,14 +279,12 @@ inline nvme::Sqe get_log(unsigned lid, std::size_t length, std::uint64_t offset 
       .set(nvme::sqe::cdw13, offset >> 32);
   return made;
 }
-inline nvme::Sqe get_feature(unsigned fid, unsigned sel = 0, std::uint32_t cdw11 = 0,
-                             std::uint32_t nsid = 0) {
+inline nvme::Sqe get_feature(unsigned fid, unsigned sel = 0, std::uint32_t cdw11 = 0, std::uint32_t nsid = 0) {
   nvme::Sqe made = command(nvme::AdminOpcode::get_features, nsid);
   made.set(nvme::sqe::cdw10, fid | sel << 8).set(nvme::sqe::cdw11, cdw11);
   return made;
 }
-inline nvme::Sqe set_feature(unsigned fid, std::uint32_t cdw11, std::uint32_t nsid = 0,
-                             bool save = false) {
+inline nvme::Sqe set_feature(unsigned fid, std::uint32_t cdw11, std::uint32_t nsid = 0, bool save = false) {
   nvme::Sqe made = command(nvme::AdminOpcode::set_features, nsid);
   made.set(nvme::sqe::cdw10, fid | (save ? 1u << 31 : 0u)).set(nvme::sqe::cdw11, cdw11);
   return made;
@@ -321,19 +310,15 @@ inline nvme::Sqe security(nvme::AdminOpcode opcode, unsigned protocol, unsigned 
   made.set(nvme::sqe::cdw10, protocol << 24 | specific << 8).set(nvme::sqe::cdw11, length);
   return made;
 }
-inline nvme::Sqe rw(nvme::IoOpcode opcode, std::uint64_t slba, std::uint32_t blocks,
-                    std::uint32_t nsid = 1) {
+inline nvme::Sqe rw(nvme::IoOpcode opcode, std::uint64_t slba, std::uint32_t blocks, std::uint32_t nsid = 1) {
   nvme::Sqe made = command(opcode, nsid);
-  made.set(nvme::sqe::cdw10, slba & 0xFFFFFFFF)
-      .set(nvme::sqe::cdw11, slba >> 32)
-      .set(nvme::sqe::cdw12, blocks - 1);
+  made.set(nvme::sqe::cdw10, slba & 0xFFFFFFFF).set(nvme::sqe::cdw11, slba >> 32).set(nvme::sqe::cdw12, blocks - 1);
   return made;
 }
 
 /// A target with one subsystem of one namespace (1,024 blocks of 512 bytes) on port 1.
 struct Rig {
-  explicit Rig(SubsystemOptions options = {}, SubsystemHooks* hooks = nullptr,
-               DiscoveryOptions discovery = {})
+  explicit Rig(SubsystemOptions options = {}, SubsystemHooks* hooks = nullptr, DiscoveryOptions discovery = {})
       : world(World::make_virtual(1)), target(*world, hooks, std::move(discovery)) {
     disk = &target.add_subsystem(std::move(options));
     NamespaceOptions ns;
@@ -345,12 +330,8 @@ struct Rig {
   Line open(std::uint16_t qid = 0, std::uint32_t entries = 0) {
     return Line(*world, target.port(1), entries != 0 ? entries : qid == 0 ? 32 : 128, qid);
   }
-  static Reply connect(Line& line, const ConnectWords& words) {
-    return line.send(words.sqe(), words.data());
-  }
-  std::uint32_t property(Line& line, std::uint32_t offset) {
-    return line.send(property_get(offset, 0)).dw0();
-  }
+  static Reply connect(Line& line, const ConnectWords& words) { return line.send(words.sqe(), words.data()); }
+  std::uint32_t property(Line& line, std::uint32_t offset) { return line.send(property_get(offset, 0)).dw0(); }
   /// CC.EN and waits for RDY.
   void enable(Line& line, std::uint32_t cc = 0x00460001) {
     line.send(property_set(0x14, cc));

@@ -34,8 +34,7 @@ void model_check(BlockStore& store, std::uint64_t seed) {
   Bytes expected(store.bytes());
   for (int step = 0; step < 400; ++step) {
     const std::uint64_t offset = rng.below(expected.size());
-    const std::size_t length =
-        static_cast<std::size_t>(rng.below(std::min<std::uint64_t>(20000, expected.size() - offset)) + 1);
+    const std::size_t length = static_cast<std::size_t>(rng.below(std::min<std::uint64_t>(20000, expected.size() - offset)) + 1);
     const auto at = expected.begin() + static_cast<std::ptrdiff_t>(offset);
     const auto end = at + static_cast<std::ptrdiff_t>(length);
     if (rng.chance(1, 2)) {
@@ -205,8 +204,7 @@ void kill_writer(std::uint64_t seed, std::uint64_t flushes, unsigned later_us, b
     }
     Bytes found(kSlotBytes);
     ASSERT_TRUE((*store)->read(slot * kSlotBytes, found));
-    const bool known = std::any_of(legal.begin(), legal.end(),
-                                   [&](std::uint32_t number) { return found == slot_content(number); });
+    const bool known = std::any_of(legal.begin(), legal.end(), [&](std::uint32_t number) { return found == slot_content(number); });
     ASSERT_TRUE(known) << "seed " << seed << ", flushed to step " << safe << ": slot " << slot << " begins with "
                        << load_le<std::uint32_t>(found.data());
   }

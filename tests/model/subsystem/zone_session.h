@@ -18,8 +18,8 @@ inline nvme::Sqe zone_send(nvme::ZoneSendAction action, std::uint64_t slba, bool
   made.set(nvme::sqe::cdw13, static_cast<std::uint32_t>(action) | (all ? 1u << 8 : 0u));
   return made;
 }
-inline nvme::Sqe zone_report(std::uint64_t slba, std::size_t bytes, unsigned option = 0, bool partial = false,
-                             unsigned action = 0, std::uint32_t nsid = 2) {
+inline nvme::Sqe zone_report(std::uint64_t slba, std::size_t bytes, unsigned option = 0, bool partial = false, unsigned action = 0,
+                             std::uint32_t nsid = 2) {
   nvme::Sqe made = rw(nvme::IoOpcode::zone_management_receive, slba, 1, nsid);
   made.set(nvme::sqe::cdw12, static_cast<std::uint32_t>(bytes / 4 - 1))
       .set(nvme::sqe::cdw13, action | option << 8 | (partial ? 1u << 16 : 0u));
@@ -48,8 +48,7 @@ inline SubsystemOptions zoned_options() {
 inline void add_zoned(Subsystem& disk) {
   NamespaceOptions limited;
   limited.blocks = 512;
-  limited.zones = {.zone_blocks = 64, .capacity = 48, .max_active = 4, .max_open = 2, .extension_units = 1,
-                   .excursions = true};
+  limited.zones = {.zone_blocks = 64, .capacity = 48, .max_active = 4, .max_open = 2, .extension_units = 1, .excursions = true};
   (void)disk.add_namespace(std::move(limited));
   NamespaceOptions wide;
   wide.blocks = 256;
@@ -90,9 +89,7 @@ class ZonedHost {
   void send(nvme::ZoneSendAction action, std::uint64_t slba, bool all = false) {
     out_.note(io.send(zone_send(action, slba, all).bytes(), Bytes(64, 9), 64));
   }
-  void look() {
-    out_.note(io.fetch(zone_report(0, 64 + 8 * 128, 0, false, 1).bytes(), 64 + 8 * 128));
-  }
+  void look() { out_.note(io.fetch(zone_report(0, 64 + 8 * 128, 0, false, 1).bytes(), 64 + 8 * 128)); }
   void empty() { io.send(zone_send(nvme::ZoneSendAction::reset, 0, true).bytes()); }
 
   Line admin;

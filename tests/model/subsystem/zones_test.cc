@@ -15,13 +15,11 @@ using nvme::IoOpcode;
 using nvme::ZoneSendAction;
 using nvme::ZoneState;
 
-constexpr ZoneState kStates[] = {ZoneState::empty,  ZoneState::implicitly_opened, ZoneState::explicitly_opened,
-                                 ZoneState::closed, ZoneState::full,              ZoneState::read_only,
-                                 ZoneState::offline};
+constexpr ZoneState kStates[] = {
+    ZoneState::empty,  ZoneState::implicitly_opened, ZoneState::explicitly_opened, ZoneState::closed, ZoneState::full, ZoneState::read_only,
+    ZoneState::offline};
 
-bool is_open(ZoneState state) {
-  return state == ZoneState::implicitly_opened || state == ZoneState::explicitly_opened;
-}
+bool is_open(ZoneState state) { return state == ZoneState::implicitly_opened || state == ZoneState::explicitly_opened; }
 bool is_active(ZoneState state) { return is_open(state) || state == ZoneState::closed; }
 
 // ---- the table ----
@@ -37,9 +35,7 @@ TEST(ZoneStates, ActionsOfOneZone) {
       {ZoneSendAction::set_descriptor_extension, {{S::empty}, {}}},
   };
   for (const auto& [action, steps] : changes_and_stays) {
-    const auto holds = [](const std::vector<S>& list, S state) {
-      return std::find(list.begin(), list.end(), state) != list.end();
-    };
+    const auto holds = [](const std::vector<S>& list, S state) { return std::find(list.begin(), list.end(), state) != list.end(); };
     for (const S state : kStates) {
       const ZoneStep expected = holds(steps.first, state)    ? ZoneStep::change
                                 : holds(steps.second, state) ? ZoneStep::none
@@ -105,8 +101,7 @@ struct Rules {
 
   std::size_t active() const { return count(is_active); }
   std::size_t count(bool (*which)(ZoneState)) const {
-    return static_cast<std::size_t>(
-        std::count_if(zones.begin(), zones.end(), [&](const Zone& zone) { return which(zone.state); }));
+    return static_cast<std::size_t>(std::count_if(zones.begin(), zones.end(), [&](const Zone& zone) { return which(zone.state); }));
   }
   nvme::Status resources(const Zone& zone, bool opens, std::size_t more = 0) const {
     if (!is_active(zone.state) && active() + more >= kMaxActive) return sc::too_many_active_zones;
@@ -208,8 +203,7 @@ class RandomZones : public ::testing::TestWithParam<int> {
   RandomZones() : rng_(static_cast<std::uint64_t>(GetParam()), "zones"), rig_(zoned_options()) {
     NamespaceOptions options;
     options.blocks = kSize * kZones;
-    options.zones = {.zone_blocks = kSize, .capacity = kCapacity, .max_active = kMaxActive, .max_open = kMaxOpen,
-                     .extension_units = 1};
+    options.zones = {.zone_blocks = kSize, .capacity = kCapacity, .max_active = kMaxActive, .max_open = kMaxOpen, .extension_units = 1};
     (void)rig_.disk->add_namespace(std::move(options));
     host_.emplace(rig_, out_);
   }
@@ -266,16 +260,16 @@ class RandomZones : public ::testing::TestWithParam<int> {
       case 1: {  // mostly where it has to be
         const std::uint64_t offset = rng_.chance(4, 5) ? rules_.zones[index].written : rng_.below(kSize);
         if (offset + blocks > kSize) return;
-        const Reply reply = host_->io.send(rw(IoOpcode::write, start + offset, static_cast<std::uint32_t>(blocks), 2).bytes(),
-                                           Bytes(blocks * 512, mark));
+        const Reply reply =
+            host_->io.send(rw(IoOpcode::write, start + offset, static_cast<std::uint32_t>(blocks), 2).bytes(), Bytes(blocks * 512, mark));
         expect(reply, rules_.write(index, offset, blocks, mark), "Write");
         break;
       }
       case 2:
       case 3: {
         const std::uint64_t at = rules_.zones[index].written;
-        const Reply reply = host_->io.send(rw(IoOpcode::zone_append, start, static_cast<std::uint32_t>(blocks), 2).bytes(),
-                                           Bytes(blocks * 512, mark));
+        const Reply reply =
+            host_->io.send(rw(IoOpcode::zone_append, start, static_cast<std::uint32_t>(blocks), 2).bytes(), Bytes(blocks * 512, mark));
         const nvme::Status wanted = rules_.write(index, at, blocks, mark);
         expect(reply, wanted, "Zone Append");
         if (wanted.ok()) {
@@ -286,18 +280,16 @@ class RandomZones : public ::testing::TestWithParam<int> {
       case 4: {
         const std::uint64_t offset = rules_.zones[index].written;
         if (offset + blocks > kSize) return;
-        const Reply reply =
-            host_->io.send(rw(IoOpcode::write_zeroes, start + offset, static_cast<std::uint32_t>(blocks), 2).bytes());
+        const Reply reply = host_->io.send(rw(IoOpcode::write_zeroes, start + offset, static_cast<std::uint32_t>(blocks), 2).bytes());
         expect(reply, rules_.write(index, offset, blocks, 0), "Write Zeroes");
         break;
       }
       case 5:
         return read(index);
       default: {
-        constexpr ZoneSendAction kActions[] = {
-            ZoneSendAction::close, ZoneSendAction::finish,  ZoneSendAction::open,
-            ZoneSendAction::open,  ZoneSendAction::reset,   ZoneSendAction::reset,
-            ZoneSendAction::open,  ZoneSendAction::offline, ZoneSendAction::set_descriptor_extension};
+        constexpr ZoneSendAction kActions[] = {ZoneSendAction::close, ZoneSendAction::finish,  ZoneSendAction::open,
+                                               ZoneSendAction::open,  ZoneSendAction::reset,   ZoneSendAction::reset,
+                                               ZoneSendAction::open,  ZoneSendAction::offline, ZoneSendAction::set_descriptor_extension};
         const ZoneSendAction action = kActions[rng_.below(std::size(kActions))];
         const bool all = rng_.chance(1, 12) && action != ZoneSendAction::set_descriptor_extension;
         const Reply reply = host_->io.send(zone_send(action, start, all).bytes(), Bytes(64, mark), 64);

@@ -40,8 +40,8 @@ struct Quiet final : HostChannelHandler {
     const bool read = slot % 3 == 0;
     nvme::Sqe sqe = testing::HostQueue::make(read ? testing::kRead : testing::kWrite, slot, 4096);
     channel->send(slot, sqe.mutable_bytes(),
-                  {read ? Direction::from_controller : Direction::to_controller,
-                   MutableBytes{data}.subspan(slot * std::size_t{4096}, 4096), slot % 3 == 1, false});
+                  {read ? Direction::from_controller : Direction::to_controller, MutableBytes{data}.subspan(slot * std::size_t{4096}, 4096),
+                   slot % 3 == 1, false});
   }
   std::unique_ptr<HostChannel> channel;
   Bytes data = Bytes(32 * 4096);

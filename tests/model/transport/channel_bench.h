@@ -33,9 +33,7 @@ inline Bytes pattern(std::uint32_t seed, std::size_t size) {
 /// One connection as the target sees it.
 class TargetQueue final : public ControllerChannelHandler {
  public:
-  explicit TargetQueue(std::unique_ptr<ControllerChannel> c) : channel(std::move(c)) {
-    channel->set_handler(this);
-  }
+  explicit TargetQueue(std::unique_ptr<ControllerChannel> c) : channel(std::move(c)) { channel->set_handler(this); }
 
   void on_command(ArrivedCommand& command) override {
     ++commands;
@@ -144,8 +142,7 @@ class HostQueue final : public HostChannelHandler {
     if (destroy_on_end) channel.reset();
   }
 
-  static nvme::Sqe make(std::uint8_t opcode, std::uint16_t cid, std::size_t bytes,
-                        std::uint32_t seed = 0) {
+  static nvme::Sqe make(std::uint8_t opcode, std::uint16_t cid, std::size_t bytes, std::uint32_t seed = 0) {
     nvme::Sqe sqe;
     sqe.set(nvme::sqe::opcode, opcode).set(nvme::sqe::cid, cid);
     sqe.set(nvme::sqe::cdw10, static_cast<std::uint32_t>(bytes)).set(nvme::sqe::cdw11, seed);
@@ -153,8 +150,7 @@ class HostQueue final : public HostChannelHandler {
   }
   bool write(std::uint16_t slot, MutableBytes data, bool allow_in_capsule = true) {
     nvme::Sqe sqe = make(kWrite, slot, data.size());
-    return channel->send(slot, sqe.mutable_bytes(),
-                         {Direction::to_controller, data, allow_in_capsule, false});
+    return channel->send(slot, sqe.mutable_bytes(), {Direction::to_controller, data, allow_in_capsule, false});
   }
   bool read(std::uint16_t slot, MutableBytes data, std::uint32_t seed) {
     nvme::Sqe sqe = make(kRead, slot, data.size(), seed);
@@ -196,9 +192,7 @@ class TestHooks final : public TransportHooks {
   void private_data_out(std::string_view message, Bytes& data) override {
     if (const auto f = out.find(message); f != out.end()) data = f->second;
   }
-  void private_data_in(std::string_view message, ByteView data) override {
-    in[std::string(message)] = Bytes(data.begin(), data.end());
-  }
+  void private_data_in(std::string_view message, ByteView data) override { in[std::string(message)] = Bytes(data.begin(), data.end()); }
   void capsule_out(std::uint16_t, Bytes& capsule) override {
     ++capsules_out;
     last_out = capsule;

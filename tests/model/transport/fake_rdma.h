@@ -236,19 +236,15 @@ class FakeDevice final : public Device {
   ~FakeDevice() override { network.devices.erase(address_); }
   DeviceLimits limits() const override { return device_limits; }
   IpAddress address() const override { return address_; }
-  std::unique_ptr<ProtectionDomain> allocate_protection_domain() override {
-    return std::make_unique<FakePd>(*this);
-  }
+  std::unique_ptr<ProtectionDomain> allocate_protection_domain() override { return std::make_unique<FakePd>(*this); }
   std::unique_ptr<CompletionQueue> create_completion_queue(std::uint32_t entries) override {
     return std::make_unique<FakeCq>(network, entries);
   }
-  std::unique_ptr<SharedReceiveQueue> create_shared_receive_queue(ProtectionDomain&,
-                                                                  std::uint32_t entries,
+  std::unique_ptr<SharedReceiveQueue> create_shared_receive_queue(ProtectionDomain&, std::uint32_t entries,
                                                                   SharedReceiveHandler*) override {
     return std::make_unique<FakeSrq>(entries);
   }
-  std::unique_ptr<QueuePair> create_queue_pair(ProtectionDomain&,
-                                               const QueuePairOptions& options) override {
+  std::unique_ptr<QueuePair> create_queue_pair(ProtectionDomain&, const QueuePairOptions& options) override {
     if (queue_pairs_left == 0) return nullptr;
     --queue_pairs_left;
     return std::make_unique<FakeQueuePair>(*this, options);
@@ -278,8 +274,7 @@ class FakeDevice final : public Device {
 
 // ---- implementation ----
 
-inline FakeRegion::FakeRegion(FakeDevice& d, MutableBytes m, Access a, bool f)
-    : device(d), memory(m), access(a), fast(f), valid(!f) {
+inline FakeRegion::FakeRegion(FakeDevice& d, MutableBytes m, Access a, bool f) : device(d), memory(m), access(a), fast(f), valid(!f) {
   const std::uint32_t index = d.next_index++;
   key = index << 8;
   iova = d.next_address;
@@ -400,9 +395,7 @@ inline bool FakeQueuePair::execute(Work& work) {
       if (!gather(work, data)) return bad(CompletionStatus::local_protection_error, false);
       if (data.empty()) break;
       FakeRegion* region = far.region(request.rkey);
-      const MutableBytes to = region == nullptr ? MutableBytes{}
-                                                : region->at(request.remote_address, data.size(),
-                                                             Access::remote_write);
+      const MutableBytes to = region == nullptr ? MutableBytes{} : region->at(request.remote_address, data.size(), Access::remote_write);
       if (to.empty()) return bad(CompletionStatus::remote_access_error, true);
       std::copy(data.begin(), data.end(), to.begin());
       break;
@@ -412,9 +405,7 @@ inline bool FakeQueuePair::execute(Work& work) {
       for (const Sge& sge : work.sges) bytes += sge.length;
       if (peer->reads_served == 0) return bad(CompletionStatus::remote_invalid_request, true);
       FakeRegion* region = far.region(request.rkey);
-      const MutableBytes from = region == nullptr ? MutableBytes{}
-                                                  : region->at(request.remote_address, bytes,
-                                                               Access::remote_read);
+      const MutableBytes from = region == nullptr ? MutableBytes{} : region->at(request.remote_address, bytes, Access::remote_read);
       if (from.empty()) return bad(CompletionStatus::remote_access_error, true);
       if (!scatter(work.sges, from)) return bad(CompletionStatus::local_protection_error, false);
       break;
@@ -430,8 +421,7 @@ inline bool FakeQueuePair::execute(Work& work) {
   return true;
 }
 
-inline std::optional<CompletionStatus> FakeQueuePair::deliver_send(const Work& work,
-                                                                   const Bytes& data) {
+inline std::optional<CompletionStatus> FakeQueuePair::deliver_send(const Work& work, const Bytes& data) {
   auto* srq = static_cast<FakeSrq*>(options.shared_receive_queue);
   std::deque<PostedReceive>& queue = srq != nullptr ? srq->queue : receives_;
   if (queue.empty()) {
@@ -474,8 +464,7 @@ inline bool FakeQueuePair::gather(const Work& work, Bytes& out) {
   for (const Sge& sge : work.sges) {
     FakeRegion* region = device_.region(sge.lkey);
     if (sge.length == 0) continue;
-    const MutableBytes from =
-        region == nullptr ? MutableBytes{} : region->at(sge.address, sge.length, Access::none);
+    const MutableBytes from = region == nullptr ? MutableBytes{} : region->at(sge.address, sge.length, Access::none);
     if (from.empty()) return false;
     out.insert(out.end(), from.begin(), from.end());
   }
@@ -486,8 +475,7 @@ inline bool FakeQueuePair::scatter(const std::vector<Sge>& sges, ByteView data) 
     const std::size_t bytes = std::min<std::size_t>(sge.length, data.size());
     if (bytes == 0) continue;
     FakeRegion* region = device_.region(sge.lkey);
-    const MutableBytes to =
-        region == nullptr ? MutableBytes{} : region->at(sge.address, bytes, Access::local_write);
+    const MutableBytes to = region == nullptr ? MutableBytes{} : region->at(sge.address, bytes, Access::local_write);
     if (to.empty()) return false;
     std::copy_n(data.begin(), bytes, to.begin());
     data = data.subspan(bytes);
@@ -560,8 +548,7 @@ inline void FakeQueuePair::disconnect() {
     qp.options.handler->on_disconnected(qp);
   });
 }
-inline void FakeQueuePair::establish(FakeQueuePair& other, const ConnectionFacts& facts,
-                                     Bytes private_data) {
+inline void FakeQueuePair::establish(FakeQueuePair& other, const ConnectionFacts& facts, Bytes private_data) {
   peer = &other;
   state_ = QpState::ready_to_send;
   notify([facts, data = std::move(private_data)](FakeQueuePair& qp) {
@@ -581,16 +568,14 @@ inline void FakeRequest::accept(QueuePair& qp, const ConnectionParameters& param
   facts.responder_resources = parameters.responder_resources;
   facts.initiator_depth = parameters.initiator_depth;
   passive.establish(*active->second, made, private_data);
-  active->second->establish(passive, facts,
-                            {parameters.private_data.begin(), parameters.private_data.end()});
+  active->second->establish(passive, facts, {parameters.private_data.begin(), parameters.private_data.end()});
 }
 inline void FakeRequest::reject(std::uint16_t reason, ByteView data) {
   answered = true;
   const auto active = network.queue_pairs.find(qpn);
   if (active == network.queue_pairs.end()) return;
-  active->second->notify([reason, copy = Bytes(data.begin(), data.end())](FakeQueuePair& qp) {
-    qp.options.handler->on_rejected(qp, reason, copy);
-  });
+  active->second->notify(
+      [reason, copy = Bytes(data.begin(), data.end())](FakeQueuePair& qp) { qp.options.handler->on_rejected(qp, reason, copy); });
 }
 inline FakeListener::~FakeListener() { device.listeners.erase(port); }
 inline Endpoint FakeListener::local() const { return {device.address(), port}; }

@@ -44,9 +44,7 @@ struct PlainDevice final : rdma::Device {
   explicit PlainDevice(rdma::Device& d) : device(d), now(d.limits()) {}
   rdma::DeviceLimits limits() const override { return now; }
   IpAddress address() const override { return device.address(); }
-  std::unique_ptr<rdma::ProtectionDomain> allocate_protection_domain() override {
-    return device.allocate_protection_domain();
-  }
+  std::unique_ptr<rdma::ProtectionDomain> allocate_protection_domain() override { return device.allocate_protection_domain(); }
   std::unique_ptr<rdma::CompletionQueue> create_completion_queue(std::uint32_t entries) override {
     return device.create_completion_queue(entries);
   }
@@ -54,8 +52,7 @@ struct PlainDevice final : rdma::Device {
                                                                         rdma::SharedReceiveHandler* handler) override {
     return device.create_shared_receive_queue(domain, entries, handler);
   }
-  std::unique_ptr<rdma::QueuePair> create_queue_pair(rdma::ProtectionDomain& domain,
-                                                     const rdma::QueuePairOptions& options) override {
+  std::unique_ptr<rdma::QueuePair> create_queue_pair(rdma::ProtectionDomain& domain, const rdma::QueuePairOptions& options) override {
     auto qp = device.create_queue_pair(domain, options);
     if (!wraps) return qp;
     return std::make_unique<PlainQueuePair>(std::move(qp), fast_registrations, !now.chosen_key_bytes);
@@ -70,9 +67,7 @@ struct PlainDevice final : rdma::Device {
 };
 
 struct PlainDevices final : Devices {
-  explicit PlainDevices(World& world) : soft(world), host_device(soft.host()), target_device(soft.target()) {
-    host_device.wraps = true;
-  }
+  explicit PlainDevices(World& world) : soft(world), host_device(soft.host()), target_device(soft.target()) { host_device.wraps = true; }
   rdma::Device& host() override { return host_device; }
   rdma::Device& target() override { return target_device; }
   SoftDevices soft;

@@ -59,27 +59,21 @@ class SoftDevices final : public Devices {
 
 using MakeDevices = std::unique_ptr<Devices> (*)(World&);
 
-inline std::unique_ptr<Devices> make_fake(World& world) {
-  return std::make_unique<FakeDevices>(world);
-}
+inline std::unique_ptr<Devices> make_fake(World& world) { return std::make_unique<FakeDevices>(world); }
 
-inline std::unique_ptr<Devices> make_soft(World& world) {
-  return std::make_unique<SoftDevices>(world);
-}
+inline std::unique_ptr<Devices> make_soft(World& world) { return std::make_unique<SoftDevices>(world); }
 
 struct RdmaBench {
   explicit RdmaBench(MakeDevices make = make_fake, ControllerFabricOptions o = {}) : options(o) {
     world->set_patience(Duration::s(600));
     devices = make(*world);
     host_fabric = std::make_unique<RdmaHostFabric>(*world, devices->host(), &host_hooks);
-    controller = RdmaControllerFabric::start(*world, devices->target(), options, target, &target_hooks)
-                     .value();
+    controller = RdmaControllerFabric::start(*world, devices->target(), options, target, &target_hooks).value();
   }
   /// Everything that is going to happen within half a minute.
   void run() { world->run_until_idle(Duration::s(30)); }
 
-  std::unique_ptr<HostQueue> connect(std::uint16_t qid, std::uint16_t entries = 32,
-                                     bool remote_invalidate = true) {
+  std::unique_ptr<HostQueue> connect(std::uint16_t qid, std::uint16_t entries = 32, bool remote_invalidate = true) {
     auto queue = std::make_unique<HostQueue>(*host_fabric);
     ChannelOptions channel;
     channel.qid = qid;

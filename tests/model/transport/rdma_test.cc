@@ -19,8 +19,7 @@ struct Rdma : ::testing::TestWithParam<MakeDevices> {
   RdmaBench bench{GetParam()};
 };
 
-nvme::Sqe with_sgl(std::uint8_t opcode, std::uint16_t cid, std::size_t bytes,
-                   const nvme::SglDescriptor& descriptor) {
+nvme::Sqe with_sgl(std::uint8_t opcode, std::uint16_t cid, std::size_t bytes, const nvme::SglDescriptor& descriptor) {
   nvme::Sqe sqe = HostQueue::make(opcode, cid, bytes);
   const auto raw = descriptor.bytes();
   sqe.set(nvme::sqe::sgl1, ByteView{raw});
@@ -160,8 +159,7 @@ TEST_P(Rdma, LastKeyOfAList) {
   const auto a = host->channel->expose(10, first);
   const auto b = host->channel->expose(11, second);
   Bytes list;
-  for (const auto& d : {nvme::SglDescriptor::keyed(a.address, 300, a.key, true),
-                        nvme::SglDescriptor::keyed(b.address, 700, b.key, true)}) {
+  for (const auto& d : {nvme::SglDescriptor::keyed(a.address, 300, a.key, true), nvme::SglDescriptor::keyed(b.address, 700, b.key, true)}) {
     const auto raw = d.bytes();
     list.insert(list.end(), raw.begin(), raw.end());
   }
@@ -182,8 +180,7 @@ TEST_P(Rdma, LastKeyOfAList) {
   const auto d = host->channel->expose(11, second);
   EXPECT_NE(c.key, a.key);
   list.clear();
-  for (const auto& k : {nvme::SglDescriptor::keyed(c.address, 300, c.key, true),
-                        nvme::SglDescriptor::keyed(d.address, 700, d.key, true)}) {
+  for (const auto& k : {nvme::SglDescriptor::keyed(c.address, 300, c.key, true), nvme::SglDescriptor::keyed(d.address, 700, d.key, true)}) {
     const auto raw = k.bytes();
     list.insert(list.end(), raw.begin(), raw.end());
   }
@@ -220,8 +217,7 @@ TEST_P(Rdma, BadSglsGetStatusesAndTheQueueGoesOn) {
   EXPECT_EQ(status(nvme::SglDescriptor::transport(512)), sc::sgl_descriptor_type_invalid);
   EXPECT_EQ(status(nvme::SglDescriptor::keyed(0, 100, 1)), sc::data_sgl_length_invalid);
   EXPECT_EQ(status(nvme::SglDescriptor::in_capsule(0, 512)), sc::sgl_offset_invalid);
-  EXPECT_EQ(status(nvme::SglDescriptor::list_in_capsule(0, 17), Bytes(17 * 16)),
-            sc::invalid_number_of_sgl_descriptors);
+  EXPECT_EQ(status(nvme::SglDescriptor::list_in_capsule(0, 17), Bytes(17 * 16)), sc::invalid_number_of_sgl_descriptors);
   EXPECT_EQ(status(nvme::SglDescriptor::in_capsule(0, 512), Bytes(512)), nvme::Status{});
   auto admin = bench.connect(0);
   admin->raw(with_sgl(testing::kWrite, 1, 512, nvme::SglDescriptor::in_capsule(0, 512)));
@@ -291,9 +287,7 @@ TEST_P(Rdma, RejectsAreReported) {
   bench.run();
   ASSERT_EQ(elsewhere.ends.size(), 1u);
   EXPECT_EQ(elsewhere.ends[0].cm_reason, 8);
-  EXPECT_FALSE(RdmaControllerFabric::start(*bench.world, bench.devices->target(), bench.options,
-                                           bench.target)
-                   .ok());
+  EXPECT_FALSE(RdmaControllerFabric::start(*bench.world, bench.devices->target(), bench.options, bench.target).ok());
 }
 
 TEST_P(Rdma, EitherSideMayEnd) {
@@ -423,9 +417,8 @@ TEST_P(Rdma, ControllerDepartures) {
     bench.target_hooks.set(point);
     memory.assign(sgl_bytes, 0xEE);
     const auto there = host->channel->expose(5, memory);
-    host->raw(with_sgl(testing::kRead, 5, 512,
-                       nvme::SglDescriptor::keyed(there.address, static_cast<std::uint32_t>(sgl_bytes),
-                                                  there.key)));
+    host->raw(
+        with_sgl(testing::kRead, 5, 512, nvme::SglDescriptor::keyed(there.address, static_cast<std::uint32_t>(sgl_bytes), there.key)));
     bench.run();
     EXPECT_GT(bench.target_hooks.on[std::string(point)], 0) << point;
     return host;
@@ -543,11 +536,8 @@ TEST_P(Rdma, HostDepartures) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Over, Rdma,
-                         ::testing::Values(&testing::make_fake, &testing::make_soft),
-                         [](const auto& made) {
-                           return made.param == &testing::make_fake ? "fake" : "softroce";
-                         });
+INSTANTIATE_TEST_SUITE_P(Over, Rdma, ::testing::Values(&testing::make_fake, &testing::make_soft),
+                         [](const auto& made) { return made.param == &testing::make_fake ? "fake" : "softroce"; });
 
 // ---- over the fake device alone ----
 
@@ -605,8 +595,7 @@ TEST(RdmaFake, LossAtEveryStep) {
       bench.run();
       EXPECT_EQ(bench.controller->staging_used(), 0u) << step;
       EXPECT_EQ(bench.controller->connections(), 0u);
-      EXPECT_EQ(bench.controller->shared_receives_posted(), bench.controller->shared_receives())
-          << step;
+      EXPECT_EQ(bench.controller->shared_receives_posted(), bench.controller->shared_receives()) << step;
     }
   }
 }

@@ -23,9 +23,8 @@ struct SglRow {
   Kind kind = Kind::none;
 };
 
-nvme::Status check(const SglDescriptor& descriptor, std::uint8_t opcode, ByteView behind,
-                   const SglLimits& limits, std::size_t bytes, SglPlan& plan,
-                   TransportHooks* hooks = nullptr) {
+nvme::Status check(const SglDescriptor& descriptor, std::uint8_t opcode, ByteView behind, const SglLimits& limits, std::size_t bytes,
+                   SglPlan& plan, TransportHooks* hooks = nullptr) {
   nvme::Sqe sqe = testing::HostQueue::make(opcode, 1, bytes);
   const auto raw = descriptor.bytes();
   sqe.set(nvme::sqe::sgl1, ByteView{raw});
@@ -41,10 +40,8 @@ TEST(SglRules, IoQueueTable) {
       {"keyed, longer", SglDescriptor::keyed(1, 4096, 7), 512, {}, Kind::keyed},
       {"keyed, shorter", SglDescriptor::keyed(1, 511, 7), 512, sc::data_sgl_length_invalid},
       {"keyed, empty", SglDescriptor::keyed(0, 0, 0), 0, {}, Kind::keyed},
-      {"keyed, subtype 1", {SglType::keyed_data_block, 1, 1, 512, 7}, 512,
-       sc::sgl_descriptor_type_invalid},
-      {"keyed, subtype Ah", {SglType::keyed_data_block, 10, 1, 512, 7}, 512,
-       sc::sgl_descriptor_type_invalid},
+      {"keyed, subtype 1", {SglType::keyed_data_block, 1, 1, 512, 7}, 512, sc::sgl_descriptor_type_invalid},
+      {"keyed, subtype Ah", {SglType::keyed_data_block, 10, 1, 512, 7}, 512, sc::sgl_descriptor_type_invalid},
       {"in capsule", SglDescriptor::in_capsule(0, 4096), 4096, {}, Kind::in_capsule},
       {"in capsule, behind", SglDescriptor::in_capsule(3584, 512), 512, {}, Kind::in_capsule},
       {"in capsule, leaves", SglDescriptor::in_capsule(3585, 512), 512, sc::sgl_offset_invalid},
@@ -55,22 +52,17 @@ TEST(SglRules, IoQueueTable) {
       {"segment", {SglType::segment, 1, 0, 16, 0}, 512, sc::sgl_descriptor_type_invalid},
       {"transport", SglDescriptor::transport(512), 512, sc::sgl_descriptor_type_invalid},
       {"vendor", {SglType::vendor, 0, 0, 512, 0}, 512, sc::sgl_descriptor_type_invalid},
-      {"list by address", {SglType::last_segment, 0, 0, 16, 0}, 512,
-       sc::sgl_descriptor_type_invalid},
-      {"list, empty", SglDescriptor::list_in_capsule(0, 0), 512,
-       sc::invalid_sgl_segment_descriptor},
+      {"list by address", {SglType::last_segment, 0, 0, 16, 0}, 512, sc::sgl_descriptor_type_invalid},
+      {"list, empty", SglDescriptor::list_in_capsule(0, 0), 512, sc::invalid_sgl_segment_descriptor},
       {"list, odd", {SglType::last_segment, 1, 0, 24, 0}, 512, sc::invalid_sgl_segment_descriptor},
       {"list, leaves", SglDescriptor::list_in_capsule(4096, 1), 512, sc::sgl_offset_invalid},
       {"list, wraps", SglDescriptor::list_in_capsule(~0ull - 15, 2), 512, sc::sgl_offset_invalid},
-      {"list, too many", SglDescriptor::list_in_capsule(0, 5), 512,
-       sc::invalid_number_of_sgl_descriptors},
-      {"list of zeroes", SglDescriptor::list_in_capsule(0, 4), 0,
-       sc::sgl_descriptor_type_invalid},
+      {"list, too many", SglDescriptor::list_in_capsule(0, 5), 512, sc::invalid_number_of_sgl_descriptors},
+      {"list of zeroes", SglDescriptor::list_in_capsule(0, 4), 0, sc::sgl_descriptor_type_invalid},
   };
   for (const SglRow& row : rows) {
     SglPlan plan;
-    EXPECT_EQ(check(row.descriptor, testing::kWrite, behind, limits, row.bytes, plan), row.status)
-        << row.name;
+    EXPECT_EQ(check(row.descriptor, testing::kWrite, behind, limits, row.bytes, plan), row.status) << row.name;
     if (row.status.ok()) {
       EXPECT_EQ(plan.kind, row.kind) << row.name;
     }
@@ -94,19 +86,14 @@ TEST(SglRules, Lists) {
   EXPECT_EQ(plan.last.key, 3u);
   EXPECT_TRUE(plan.last.invalidate);
   EXPECT_EQ(segment_of(plan, behind, 1).address, 0x2000u);
-  EXPECT_EQ(check(list, testing::kWrite, behind, {4096, 16}, 301, plan),
-            sc::data_sgl_length_invalid);
-  EXPECT_EQ(check(list, testing::kWrite, behind, {4096, 2}, 300, plan),
-            sc::invalid_number_of_sgl_descriptors);
+  EXPECT_EQ(check(list, testing::kWrite, behind, {4096, 16}, 301, plan), sc::data_sgl_length_invalid);
+  EXPECT_EQ(check(list, testing::kWrite, behind, {4096, 2}, 300, plan), sc::invalid_number_of_sgl_descriptors);
   put(32, SglDescriptor::in_capsule(0, 16));
-  EXPECT_EQ(check(list, testing::kWrite, behind, {4096, 16}, 300, plan),
-            sc::sgl_descriptor_type_invalid);
+  EXPECT_EQ(check(list, testing::kWrite, behind, {4096, 16}, 300, plan), sc::sgl_descriptor_type_invalid);
   // Data for the host cannot travel in a command capsule.
-  EXPECT_EQ(check(SglDescriptor::in_capsule(0, 16), testing::kRead, behind, {4096, 16}, 16, plan),
-            sc::sgl_descriptor_type_invalid);
+  EXPECT_EQ(check(SglDescriptor::in_capsule(0, 16), testing::kRead, behind, {4096, 16}, 16, plan), sc::sgl_descriptor_type_invalid);
   // Nothing lies behind a command of the admin queue.
-  EXPECT_EQ(check(SglDescriptor::in_capsule(0, 16), testing::kWrite, {}, {0, 16}, 16, plan),
-            sc::sgl_descriptor_type_invalid);
+  EXPECT_EQ(check(SglDescriptor::in_capsule(0, 16), testing::kWrite, {}, {0, 16}, 16, plan), sc::sgl_descriptor_type_invalid);
   EXPECT_EQ(check(list, testing::kWrite, {}, {0, 16}, 16, plan), sc::sgl_descriptor_type_invalid);
 }
 
@@ -156,8 +143,7 @@ TEST(QueueRequests, Table) {
       {"qid", Sts::invalid_qid, [](auto& r) { r.set(f::qid, 5u); }},
       {"hsqsize_minimum", Sts::invalid_hsqsize, [](auto& r) { r.set(f::hsqsize, 0u); }},
       {"hsqsize_maximum", Sts::invalid_hsqsize, [](auto& r) { r.set(f::hsqsize, 32u); }},
-      {"hsqsize_maximum", Sts::invalid_hsqsize,
-       [](auto& r) { r.set(f::qid, 1u).set(f::hsqsize, 128u); }},
+      {"hsqsize_maximum", Sts::invalid_hsqsize, [](auto& r) { r.set(f::qid, 1u).set(f::hsqsize, 128u); }},
       {"hrqsize", Sts::invalid_hrqsize, [](auto& r) { r.set(f::hrqsize, 0u); }},
       {"responder_resources", Sts::invalid_ird, [](auto&) {}, 0},
       {"resources", Sts::no_resources, [](auto&) {}, 16, 32, 4096},

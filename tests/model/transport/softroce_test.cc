@@ -25,9 +25,7 @@ struct Cut final : net::LinkFilter {
   std::uint64_t left = ~std::uint64_t{0};
 };
 
-net::SimNetwork& network_of(RdmaBench& bench) {
-  return static_cast<SoftDevices&>(*bench.devices).sim();
-}
+net::SimNetwork& network_of(RdmaBench& bench) { return static_cast<SoftDevices&>(*bench.devices).sim(); }
 
 TEST(RdmaSoft, EveryByteArrivesOverALossyLink) {
   RdmaBench bench(testing::make_soft);
@@ -113,8 +111,8 @@ TEST(RdmaSoft, CapsulesAreInTheTrace) {
   struct Sink final : TraceSink {
     void on_event(const TraceEvent& event) override {
       if (event.kind != TraceKind::capsule) return;
-      lines.push_back(std::string(event.actor) + " " + std::string(event.label) + " " +
-                      std::string(event.text) + " " + std::to_string(event.bytes.size()));
+      lines.push_back(std::string(event.actor) + " " + std::string(event.label) + " " + std::string(event.text) + " " +
+                      std::to_string(event.bytes.size()));
     }
     std::vector<std::string> lines;
   } sink;
@@ -154,8 +152,7 @@ TEST(FaultPoints, EachIsAskedFor) {
     request.set(f::hsqsize, wrong == 2 ? 0u : wrong == 3 ? 99u : 31u);
     request.set(f::recfmt, wrong == 4 ? 1u : 0u);
     request.set(f::qid, wrong == 5 ? 999u : 0u);
-    check_queue_request(request.bytes().first(wrong == 6 ? 31 : 32), wrong == 7 ? 0 : 16, options,
-                        wrong == 0 ? 100000 : 0, &recorder);
+    check_queue_request(request.bytes().first(wrong == 6 ? 31 : 32), wrong == 7 ? 0 : 16, options, wrong == 0 ? 100000 : 0, &recorder);
   }
   const Bytes behind(512);
   for (int type = 0; type < 256; ++type) {
@@ -173,8 +170,7 @@ TEST(FaultPoints, EachIsAskedFor) {
   testing::Target target;
   RdmaHostFabric host_fabric(*world, devices->host(), &recorder);
   options.io_queues_max = 2;
-  auto controller =
-      RdmaControllerFabric::start(*world, devices->target(), options, target, &recorder).value();
+  auto controller = RdmaControllerFabric::start(*world, devices->target(), options, target, &recorder).value();
   const auto connect = [&](std::uint16_t qid) {
     auto host = std::make_unique<HostQueue>(host_fabric);
     ChannelOptions channel;

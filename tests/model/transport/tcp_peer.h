@@ -130,8 +130,7 @@ class TcpPeer final : public net::StreamHandler {
   std::size_t skip_ = 0;
 };
 
-inline Bytes ic_req_bytes(std::uint8_t hpda = 0, bool header = false, bool data = false,
-                          std::uint32_t maxr2t = 0) {
+inline Bytes ic_req_bytes(std::uint8_t hpda = 0, bool header = false, bool data = false, std::uint32_t maxr2t = 0) {
   Record<tcp::IcReq> made;
   made.set(tcp::pdu::type, tcp::PduType::ic_req)
       .set(tcp::ic_req::hpda, hpda)
@@ -141,8 +140,7 @@ inline Bytes ic_req_bytes(std::uint8_t hpda = 0, bool header = false, bool data 
   return tcp::build_pdu(made.bytes(), {}, false, false);
 }
 
-inline Bytes ic_resp_bytes(std::uint8_t cpda = 0, bool header = false, bool data = false,
-                           std::uint32_t maxh2cdata = 131072) {
+inline Bytes ic_resp_bytes(std::uint8_t cpda = 0, bool header = false, bool data = false, std::uint32_t maxh2cdata = 131072) {
   Record<tcp::IcResp> made;
   made.set(tcp::pdu::type, tcp::PduType::ic_resp)
       .set(tcp::ic_resp::cpda, cpda)

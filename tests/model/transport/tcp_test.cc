@@ -15,12 +15,11 @@ const IpAddress kHost = IpAddress::v4(10, 0, 0, 1);
 const IpAddress kTarget = IpAddress::v4(10, 0, 0, 2);
 
 struct TcpBench {
-  explicit TcpBench(TcpHostOptions host_options = {}, TcpControllerOptions tcp = {},
-                    std::uint64_t seed = 1, net::StreamFilter* filter = nullptr, const ControllerFabricOptions& options = {})
+  explicit TcpBench(TcpHostOptions host_options = {}, TcpControllerOptions tcp = {}, std::uint64_t seed = 1,
+                    net::StreamFilter* filter = nullptr, const ControllerFabricOptions& options = {})
       : world(World::make_virtual(seed)) {
     network.set_stream_filter(filter);
-    listener = TcpControllerFabric::start(*world, target_end, kTarget, options, tcp, target, &target_hooks)
-                   .value();
+    listener = TcpControllerFabric::start(*world, target_end, kTarget, options, tcp, target, &target_hooks).value();
     fabric = std::make_unique<TcpHostFabric>(*world, host_end, kHost, host_options, &host_hooks);
   }
   ~TcpBench() {
@@ -30,8 +29,7 @@ struct TcpBench {
   HostQueue& open(ChannelOptions options = {}) {
     queues.push_back(std::make_unique<HostQueue>(*fabric));
     queues.back()->channel->connect(listener->local(), options);
-    world->run_until([&] { return queues.back()->connected || !queues.back()->ends.empty(); },
-                     Duration::s(60));
+    world->run_until([&] { return queues.back()->connected || !queues.back()->ends.empty(); }, Duration::s(60));
     return *queues.back();
   }
   TargetQueue& served() { return *target.queues.back(); }

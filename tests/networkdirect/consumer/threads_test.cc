@@ -51,8 +51,7 @@ class Threads : public ::testing::TestWithParam<bool> {
   std::vector<std::unique_ptr<End>> ends;
 };
 
-INSTANTIATE_TEST_SUITE_P(Loops, Threads, ::testing::Bool(),
-                         [](const auto& busy) { return std::string(busy.param ? "Busy" : "Sleeping"); });
+INSTANTIATE_TEST_SUITE_P(Loops, Threads, ::testing::Bool(), [](const auto& busy) { return std::string(busy.param ? "Busy" : "Sleeping"); });
 
 TEST_P(Threads, DataBothWays) {
   connect();

@@ -164,26 +164,67 @@ class Chaos {
     ULONG number = 0;
     const sockaddr_in at = address_of(random_.below(2) == 0 ? kHere : kThere, static_cast<std::uint16_t>(7900 + random_.below(4)));
     switch (random_.below(20)) {
-      case 0: pair_.qp->Send(this, &sge, static_cast<ULONG>(random_.below(2)), static_cast<ULONG>(random_.below(64))); break;
-      case 1: pair_.qp->Receive(this, &sge, 1); break;
-      case 2: pair_.qp->Write(this, &sge, 1, random_.next(), static_cast<UINT32>(random_.next()), 0); break;
-      case 3: pair_.queue->GetResults(results, static_cast<ULONG>(random_.below(5))); break;
-      case 4: request(*pair_.queue, [&](Request& r) { return pair_.queue->Notify(static_cast<ULONG>(random_.below(4)), &r); }); break;
-      case 5: pair_.queue->CancelOverlappedRequests(); break;
-      case 6: pair_.queue->Resize(static_cast<ULONG>(random_.below(5000))); break;
-      case 7: pair_.connector->Bind(plain(at), sizeof at); break;
-      case 8: request(*pair_.connector, [&](Request& r) { return pair_.connector->Connect(pair_.qp, plain(at), sizeof at, 1, 1, "x", 1, &r); }); break;
-      case 9: pair_.connector->CancelOverlappedRequests(); break;
-      case 10: request(*pair_.connector, [&](Request& r) { return pair_.connector->Disconnect(&r); }); break;
-      case 11: request(*pair_.connector, [&](Request& r) { return pair_.connector->NotifyDisconnect(&r); }); break;
-      case 12: pair_.connector->Reject("no", 2); break;
-      case 13: pair_.connector->GetReadLimits(&number, nullptr); break;
-      case 14: churn_region(); break;
-      case 15: churn_window(); break;
-      case 16: churn_listener(at); break;
-      case 17: request(*pair_.connector, [&](Request& r) { return pair_.connector->Accept(pair_.queue, 0, 0, nullptr, 0, &r); }); break;
-      case 18: pair_.qp->AddRef(); pair_.qp->Release(); break;
-      default: pair_.qp->Bind(this, pair_.region, pair_.region, &sge, sizeof sge, 0); break;
+      case 0:
+        pair_.qp->Send(this, &sge, static_cast<ULONG>(random_.below(2)), static_cast<ULONG>(random_.below(64)));
+        break;
+      case 1:
+        pair_.qp->Receive(this, &sge, 1);
+        break;
+      case 2:
+        pair_.qp->Write(this, &sge, 1, random_.next(), static_cast<UINT32>(random_.next()), 0);
+        break;
+      case 3:
+        pair_.queue->GetResults(results, static_cast<ULONG>(random_.below(5)));
+        break;
+      case 4:
+        request(*pair_.queue, [&](Request& r) { return pair_.queue->Notify(static_cast<ULONG>(random_.below(4)), &r); });
+        break;
+      case 5:
+        pair_.queue->CancelOverlappedRequests();
+        break;
+      case 6:
+        pair_.queue->Resize(static_cast<ULONG>(random_.below(5000)));
+        break;
+      case 7:
+        pair_.connector->Bind(plain(at), sizeof at);
+        break;
+      case 8:
+        request(*pair_.connector, [&](Request& r) { return pair_.connector->Connect(pair_.qp, plain(at), sizeof at, 1, 1, "x", 1, &r); });
+        break;
+      case 9:
+        pair_.connector->CancelOverlappedRequests();
+        break;
+      case 10:
+        request(*pair_.connector, [&](Request& r) { return pair_.connector->Disconnect(&r); });
+        break;
+      case 11:
+        request(*pair_.connector, [&](Request& r) { return pair_.connector->NotifyDisconnect(&r); });
+        break;
+      case 12:
+        pair_.connector->Reject("no", 2);
+        break;
+      case 13:
+        pair_.connector->GetReadLimits(&number, nullptr);
+        break;
+      case 14:
+        churn_region();
+        break;
+      case 15:
+        churn_window();
+        break;
+      case 16:
+        churn_listener(at);
+        break;
+      case 17:
+        request(*pair_.connector, [&](Request& r) { return pair_.connector->Accept(pair_.queue, 0, 0, nullptr, 0, &r); });
+        break;
+      case 18:
+        pair_.qp->AddRef();
+        pair_.qp->Release();
+        break;
+      default:
+        pair_.qp->Bind(this, pair_.region, pair_.region, &sge, sizeof sge, 0);
+        break;
     }
   }
 

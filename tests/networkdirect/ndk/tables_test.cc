@@ -55,26 +55,36 @@ struct Noting<place, Result (*)(Object*, Arguments...)> {
 
 constexpr auto adapter_table = [] {
   using Table = NDK_ADAPTER_DISPATCH;
-  return Table{ENTRY(0, NdkQueryExtension),  ENTRY(1, NdkQueryAdapterInfo),     ENTRY(2, NdkCreateCq),
-               ENTRY(3, NdkCreatePd),        ENTRY(4, NdkCreateSharedEndpoint), ENTRY(5, NdkCreateConnector),
-               ENTRY(6, NdkCreateListener),  ENTRY(7, NdkBuildLAM),             ENTRY(8, NdkReleaseLAM)};
+  return Table{ENTRY(0, NdkQueryExtension),
+               ENTRY(1, NdkQueryAdapterInfo),
+               ENTRY(2, NdkCreateCq),
+               ENTRY(3, NdkCreatePd),
+               ENTRY(4, NdkCreateSharedEndpoint),
+               ENTRY(5, NdkCreateConnector),
+               ENTRY(6, NdkCreateListener),
+               ENTRY(7, NdkBuildLAM),
+               ENTRY(8, NdkReleaseLAM)};
 }();
 constexpr auto pd_table = [] {
   using Table = NDK_PD_DISPATCH;
-  return Table{ENTRY(0, NdkClosePd),   ENTRY(1, NdkQueryExtension), ENTRY(2, NdkCreateMr),        ENTRY(3, NdkCreateMw),
-               ENTRY(4, NdkCreateSrq), ENTRY(5, NdkCreateQp),       ENTRY(6, NdkCreateQpWithSrq),
-               ENTRY(7, NdkGetPrivilegedMemoryRegionToken)};
+  return Table{
+      ENTRY(0, NdkClosePd),   ENTRY(1, NdkQueryExtension), ENTRY(2, NdkCreateMr),        ENTRY(3, NdkCreateMw),
+      ENTRY(4, NdkCreateSrq), ENTRY(5, NdkCreateQp),       ENTRY(6, NdkCreateQpWithSrq), ENTRY(7, NdkGetPrivilegedMemoryRegionToken)};
 }();
 constexpr auto cq_table = [] {
   using Table = NDK_CQ_DISPATCH;
-  return Table{ENTRY(0, NdkCloseCq), ENTRY(1, NdkQueryExtension), ENTRY(2, NdkResizeCq),
-               ENTRY(3, NdkArmCq),   ENTRY(4, NdkGetCqResults),   ENTRY(5, NdkControlCqInterruptModeration),
+  return Table{ENTRY(0, NdkCloseCq),       ENTRY(1, NdkQueryExtension), ENTRY(2, NdkResizeCq),
+               ENTRY(3, NdkArmCq),         ENTRY(4, NdkGetCqResults),   ENTRY(5, NdkControlCqInterruptModeration),
                ENTRY(6, NdkGetCqResultsEx)};
 }();
 constexpr auto mr_table = [] {
   using Table = NDK_MR_DISPATCH;
-  return Table{ENTRY(0, NdkCloseMr),      ENTRY(1, NdkQueryExtension),           ENTRY(2, NdkRegisterMr),
-               ENTRY(3, NdkDeregisterMr), ENTRY(4, NdkInitializeFastRegisterMr), ENTRY(5, NdkGetRemoteTokenFromMr),
+  return Table{ENTRY(0, NdkCloseMr),
+               ENTRY(1, NdkQueryExtension),
+               ENTRY(2, NdkRegisterMr),
+               ENTRY(3, NdkDeregisterMr),
+               ENTRY(4, NdkInitializeFastRegisterMr),
+               ENTRY(5, NdkGetRemoteTokenFromMr),
                ENTRY(6, NdkGetLocalTokenFromMr)};
 }();
 constexpr auto mw_table = [] {
@@ -87,24 +97,16 @@ constexpr auto srq_table = [] {
 }();
 constexpr auto qp_table = [] {
   using Table = NDK_QP_DISPATCH;
-  return Table{ENTRY(0, NdkCloseQp), ENTRY(1, NdkQueryExtension), ENTRY(2, NdkFlush),      ENTRY(3, NdkSend),
-               ENTRY(4, NdkReceive), ENTRY(5, NdkBind),           ENTRY(6, NdkFastRegister), ENTRY(7, NdkInvalidate),
-               ENTRY(8, NdkRead),    ENTRY(9, NdkWrite),          ENTRY(10, NdkSendAndInvalidate)};
+  return Table{ENTRY(0, NdkCloseQp),      ENTRY(1, NdkQueryExtension),    ENTRY(2, NdkFlush),
+               ENTRY(3, NdkSend),         ENTRY(4, NdkReceive),           ENTRY(5, NdkBind),
+               ENTRY(6, NdkFastRegister), ENTRY(7, NdkInvalidate),        ENTRY(8, NdkRead),
+               ENTRY(9, NdkWrite),        ENTRY(10, NdkSendAndInvalidate)};
 }();
 constexpr auto connector_table = [] {
   using Table = NDK_CONNECTOR_DISPATCH;
-  return Table{ENTRY(0, NdkCloseConnector),
-               ENTRY(1, NdkQueryExtension),
-               ENTRY(2, NdkConnect),
-               ENTRY(3, NdkConnectWithSharedEndpoint),
-               ENTRY(4, NdkCompleteConnect),
-               ENTRY(5, NdkAccept),
-               ENTRY(6, NdkReject),
-               ENTRY(7, NdkGetConnectionData),
-               ENTRY(8, NdkGetLocalAddress),
-               ENTRY(9, NdkGetPeerAddress),
-               ENTRY(10, NdkDisconnect),
-               ENTRY(11, NdkCompleteConnectEx),
+  return Table{ENTRY(0, NdkCloseConnector),  ENTRY(1, NdkQueryExtension), ENTRY(2, NdkConnect),     ENTRY(3, NdkConnectWithSharedEndpoint),
+               ENTRY(4, NdkCompleteConnect), ENTRY(5, NdkAccept),         ENTRY(6, NdkReject),      ENTRY(7, NdkGetConnectionData),
+               ENTRY(8, NdkGetLocalAddress), ENTRY(9, NdkGetPeerAddress), ENTRY(10, NdkDisconnect), ENTRY(11, NdkCompleteConnectEx),
                ENTRY(12, NdkAcceptEx)};
 }();
 constexpr auto listener_table = [] {
@@ -121,8 +123,7 @@ constexpr auto shared_endpoint_table = [] {
 using Arguments = std::vector<unsigned>;
 
 template <class Object, class Table>
-void check(const Table& table, NDK_OBJECT_TYPE type, int (*c_calls)(Object*), int (*cc_calls)(Object*),
-           const Arguments& arguments) {
+void check(const Table& table, NDK_OBJECT_TYPE type, int (*c_calls)(Object*), int (*cc_calls)(Object*), const Arguments& arguments) {
   ASSERT_EQ(sizeof(Table) / sizeof(void*), arguments.size());
   Object object = {{{2, 1}, type, {}}, &table};
   for (const auto those : {c_calls, cc_calls}) {
@@ -142,9 +143,7 @@ void check(const Table& table, NDK_OBJECT_TYPE type, int (*c_calls)(Object*), in
   }
 }
 
-TEST(Tables, Adapter) {
-  check(adapter_table, NdkObjectTypeAdapter, c_calls_adapter, cc_calls_adapter, {3, 2, 7, 3, 5, 3, 5, 7, 1});
-}
+TEST(Tables, Adapter) { check(adapter_table, NdkObjectTypeAdapter, c_calls_adapter, cc_calls_adapter, {3, 2, 7, 3, 5, 3, 5, 7, 1}); }
 TEST(Tables, Pd) { check(pd_table, NdkObjectTypePd, c_calls_pd, cc_calls_pd, {2, 3, 4, 3, 9, 11, 10, 1}); }
 TEST(Tables, Cq) { check(cq_table, NdkObjectTypeCq, c_calls_cq, cc_calls_cq, {2, 3, 3, 1, 2, 2, 2}); }
 TEST(Tables, Mr) { check(mr_table, NdkObjectTypeMr, c_calls_mr, cc_calls_mr, {2, 3, 5, 2, 4, 0, 0}); }
@@ -152,12 +151,9 @@ TEST(Tables, Mw) { check(mw_table, NdkObjectTypeMw, c_calls_mw, cc_calls_mw, {2,
 TEST(Tables, Srq) { check(srq_table, NdkObjectTypeSrq, c_calls_srq, cc_calls_srq, {2, 3, 4, 3}); }
 TEST(Tables, Qp) { check(qp_table, NdkObjectTypeQp, c_calls_qp, cc_calls_qp, {2, 3, 0, 4, 3, 6, 8, 3, 6, 6, 5}); }
 TEST(Tables, Connector) {
-  check(connector_table, NdkObjectTypeConnector, c_calls_connector, cc_calls_connector,
-        {2, 3, 11, 10, 4, 9, 2, 4, 2, 2, 2, 4, 9});
+  check(connector_table, NdkObjectTypeConnector, c_calls_connector, cc_calls_connector, {2, 3, 11, 10, 4, 9, 2, 4, 2, 2, 2, 4, 9});
 }
-TEST(Tables, Listener) {
-  check(listener_table, NdkObjectTypeListener, c_calls_listener, cc_calls_listener, {2, 3, 4, 2, 1});
-}
+TEST(Tables, Listener) { check(listener_table, NdkObjectTypeListener, c_calls_listener, cc_calls_listener, {2, 3, 4, 2, 1}); }
 TEST(Tables, SharedEndpoint) {
   check(shared_endpoint_table, NdkObjectTypeSharedEndpoint, c_calls_shared_endpoint, cc_calls_shared_endpoint, {2, 3, 2});
 }
@@ -192,7 +188,8 @@ static_assert((NDK_OP_FLAG_ALLOW_REMOTE_WRITE & NDK_OP_FLAG_ALLOW_LOCAL_WRITE) !
 static_assert((NDK_MR_FLAG_ALLOW_REMOTE_WRITE & NDK_MR_FLAG_ALLOW_LOCAL_WRITE) != 0);
 static_assert((NdkOperationTypeReceive & NdkOperationTypeReceiveAndInvalidate & 1) == 1);
 static_assert(((NdkOperationTypeSend | NdkOperationTypeFastRegister | NdkOperationTypeBind | NdkOperationTypeInvalidate |
-                NdkOperationTypeRead | NdkOperationTypeWrite) & 1) == 0);
+                NdkOperationTypeRead | NdkOperationTypeWrite) &
+               1) == 0);
 static_assert(sizeof(NDK_OPERATION_TYPE) == 4 && sizeof(NDK_OBJECT_TYPE) == 4 && sizeof(NDK_RDMA_TECHNOLOGY) == 4);
 static_assert(NT_SUCCESS(STATUS_PENDING) && !NT_SUCCESS(STATUS_BUFFER_OVERFLOW) && !NT_SUCCESS(STATUS_CANCELLED));
 static_assert(static_cast<std::uint32_t>(STATUS_IMPLEMENTATION_LIMIT) == 0xC000042B);

@@ -106,8 +106,7 @@ class HelperTest : public ::testing::Test {
     std::filesystem::remove_all(folder_);
   }
 
-  static void install(const GUID& id, const std::string& path, int version = ND_VERSION_2, DWORD drop_services = 0,
-                      int socket_type = -1) {
+  static void install(const GUID& id, const std::string& path, int version = ND_VERSION_2, DWORD drop_services = 0, int socket_type = -1) {
     WSAPROTOCOL_INFOW entry = entry_of_version_2(id, L"a dummy");
     entry.iVersion = version;
     entry.iSocketType = socket_type;

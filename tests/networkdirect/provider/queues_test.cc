@@ -153,9 +153,9 @@ TEST_F(Queues, SharedReceivesServeSeveralPairsAndTellWhenTheyRunLow) {
   ASSERT_EQ(side.adapter->CreateSharedReceiveQueue(IID_IND2SharedReceiveQueue, side.file, 8, 2, 3, 0, 0, shared.out()), ND_SUCCESS);
   Connection c(shared_rig);
   Ref<IND2QueuePair> qp;
-  ASSERT_EQ(side.adapter->CreateQueuePairWithSrq(IID_IND2QueuePair, c.b.queue.get(), c.b.queue.get(), shared.get(), tag(5), 8, 2, 0,
-                                                 qp.out()),
-            ND_SUCCESS);
+  ASSERT_EQ(
+      side.adapter->CreateQueuePairWithSrq(IID_IND2QueuePair, c.b.queue.get(), c.b.queue.get(), shared.get(), tag(5), 8, 2, 0, qp.out()),
+      ND_SUCCESS);
   c.b.qp = std::move(qp);
   ND2_SGE sge = c.b.sge(0, 64);
   EXPECT_EQ(c.b.qp->Receive(nullptr, &sge, 1), ND_INVALID_DEVICE_REQUEST);

@@ -194,9 +194,7 @@ struct Connection {
     Ref<IND2MemoryRegion> region;
     Ref<IND2QueuePair> qp;
     Ref<IND2Connector> connector;
-    ND2_SGE sge(std::size_t offset, ULONG length) {
-      return {memory.data() + offset, length, region->GetLocalToken()};
-    }
+    ND2_SGE sge(std::size_t offset, ULONG length) { return {memory.data() + offset, length, region->GetLocalToken()}; }
   };
   static constexpr ULONG kAll = ND_MR_FLAG_ALLOW_REMOTE_READ | ND_MR_FLAG_ALLOW_REMOTE_WRITE | ND_MR_FLAG_RDMA_READ_SINK;
 

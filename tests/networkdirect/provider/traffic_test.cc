@@ -137,8 +137,9 @@ TEST(TrafficFaults, RemoteFaultsAreTheInitiatorsAndFlushThePeersReceives) {
     ULONG length;
     UINT32 token_change;
   };
-  for (const Case& fault : {Case{"write past the end", false, (1 << 16) - 4, 8, 0}, Case{"read past the end", true, (1 << 16) - 4, 8, 0},
-                            Case{"write with a bad token", false, 0, 8, 0x00550000}, Case{"read with a bad token", true, 0, 8, 0x00550000}}) {
+  for (const Case& fault :
+       {Case{"write past the end", false, (1 << 16) - 4, 8, 0}, Case{"read past the end", true, (1 << 16) - 4, 8, 0},
+        Case{"write with a bad token", false, 0, 8, 0x00550000}, Case{"read with a bad token", true, 0, 8, 0x00550000}}) {
     Rig rig;
     Connection c(rig);
     c.connect();

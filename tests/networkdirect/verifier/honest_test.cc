@@ -112,8 +112,9 @@ TEST_F(Honest, SharedReceiveQueuesGiveContextsBack) {
   make_ends();
   Ref<IND2SharedReceiveQueue> shared;
   ASSERT_EQ(rig.b.adapter->CreateSharedReceiveQueue(IID_IND2SharedReceiveQueue, rig.b.file, 8, 2, 0, 0, 0, shared.out()), ND_SUCCESS);
-  ASSERT_EQ(rig.b.adapter->CreateQueuePairWithSrq(IID_IND2QueuePair, b.queue.get(), b.queue.get(), shared.get(), tag(77), 8, 2, 0, b.qp.out()),
-            ND_SUCCESS);
+  ASSERT_EQ(
+      rig.b.adapter->CreateQueuePairWithSrq(IID_IND2QueuePair, b.queue.get(), b.queue.get(), shared.get(), tag(77), 8, 2, 0, b.qp.out()),
+      ND_SUCCESS);
   ND2_SGE to = b.sge(0, 64), from = a.sge(0, 64);
   ASSERT_EQ(shared->Receive(tag(1), &to, 1), ND_SUCCESS);
   join();

@@ -48,7 +48,6 @@ TEST_F(Overlapped, OfACallThatFailed) {
   EXPECT_EQ(found(), Names{"result_of_failed_call"});
 }
 
-
 TEST_F(Overlapped, AskedOfAnotherObject) {
   ASSERT_EQ(a.queue->Notify(ND_CQ_NOTIFY_ANY, &request), ND_PENDING);
   EXPECT_EQ(a.region->GetOverlappedResult(&request, FALSE), ND_PENDING);

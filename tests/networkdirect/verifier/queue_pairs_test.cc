@@ -72,8 +72,9 @@ TEST_F(QueuePairs, FilledWithoutLookingAtResults) {
 TEST_F(QueuePairs, ReceivesBesideASharedQueue) {
   Ref<IND2SharedReceiveQueue> shared;
   ASSERT_EQ(rig.b.adapter->CreateSharedReceiveQueue(IID_IND2SharedReceiveQueue, rig.b.file, 8, 2, 0, 0, 0, shared.out()), ND_SUCCESS);
-  ASSERT_EQ(rig.b.adapter->CreateQueuePairWithSrq(IID_IND2QueuePair, b.queue.get(), b.queue.get(), shared.get(), nullptr, 8, 2, 0, b.qp.out()),
-            ND_SUCCESS);
+  ASSERT_EQ(
+      rig.b.adapter->CreateQueuePairWithSrq(IID_IND2QueuePair, b.queue.get(), b.queue.get(), shared.get(), nullptr, 8, 2, 0, b.qp.out()),
+      ND_SUCCESS);
   EXPECT_TRUE(FAILED(b.qp->Receive(nullptr, nullptr, 0)));
   EXPECT_EQ(found(), Names{"receive_on_shared"});
   const ND2_SGE one = b.sge(0, 8);

@@ -26,7 +26,8 @@ class PortWatches : public ::testing::Test {
     CloseHandle(handle_);
   }
   void watch() {
-    watch_ = std::make_unique<PortWatch>(port_, [](void* self) { static_cast<PortWatches*>(self)->on_call(); }, this);
+    watch_ = std::make_unique<PortWatch>(
+        port_, [](void* self) { static_cast<PortWatches*>(self)->on_call(); }, this);
   }
   void on_call() {
     ++calls_;

@@ -401,12 +401,13 @@ TEST(Stress, NothingIsLostOrDoubled) {
 /// A thread that waits at a port, and what it gets.
 class WaitingThread {
  public:
-  explicit WaitingThread(HANDLE port, std::atomic<int>& at_the_port) : thread_([this, port, &at_the_port] {
-    DWORD bytes = 0;
-    OVERLAPPED* overlapped = nullptr;
-    ++at_the_port;
-    if (GetQueuedCompletionStatus(port, &bytes, &key_, &overlapped, 20'000)) got_ = true;
-  }) {}
+  explicit WaitingThread(HANDLE port, std::atomic<int>& at_the_port)
+      : thread_([this, port, &at_the_port] {
+          DWORD bytes = 0;
+          OVERLAPPED* overlapped = nullptr;
+          ++at_the_port;
+          if (GetQueuedCompletionStatus(port, &bytes, &key_, &overlapped, 20'000)) got_ = true;
+        }) {}
   ~WaitingThread() { join(); }
   void join() {
     if (thread_.joinable()) thread_.join();

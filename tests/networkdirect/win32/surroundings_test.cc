@@ -411,8 +411,8 @@ TEST(Printing, NarrowFormatsAreMicrosofts) {
   EXPECT_EQ(sprintf(out, "%I64d|%Id|%Iu|%I64x|%I32u", INT64{-5000000000}, SSIZE_T{-7}, SIZE_T{5000000000}, UINT64{0xFFFFFFFFFF}, DWORD{7}),
             38);
   EXPECT_STREQ(out, "-5000000000|-7|5000000000|ffffffffff|7");
-  snprintf(out, sizeof out, "%ld %lu %lx %s %S %ls %hs %c %%", LONG{-1}, DWORD{4000000000u}, ULONG{255}, "narrow", L"w\x00E4", L"wide", "short",
-           'c');
+  snprintf(out, sizeof out, "%ld %lu %lx %s %S %ls %hs %c %%", LONG{-1}, DWORD{4000000000u}, ULONG{255}, "narrow", L"w\x00E4", L"wide",
+           "short", 'c');
   EXPECT_STREQ(out, "-1 4000000000 ff narrow w\xC3\xA4 wide short c %");
   snprintf(out, sizeof out, "%" PRId64 " %" PRIu64 " %" PRIx64 " %zu %lf", std::int64_t{-5000000000}, std::uint64_t{5000000000},
            std::uint64_t{0xFFFFFFFFFF}, std::size_t{9}, 1.5);
@@ -483,7 +483,8 @@ TEST(Interlocked, EveryWholeNumberHasThem) {
 }
 
 TEST(Files, WhatAFileIs) {
-  const HANDLE folder = CreateFileW(L"/", FILE_READ_ATTRIBUTES, FILE_SHARE_READ, nullptr, OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, nullptr);
+  const HANDLE folder =
+      CreateFileW(L"/", FILE_READ_ATTRIBUTES, FILE_SHARE_READ, nullptr, OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, nullptr);
   ASSERT_NE(folder, INVALID_HANDLE_VALUE);
   BY_HANDLE_FILE_INFORMATION one = {}, other = {};
   ASSERT_TRUE(GetFileInformationByHandle(folder, &one));
@@ -503,8 +504,9 @@ TEST(Messages, ErrorsHaveWords) {
   char* text = nullptr;
   const DWORD language = MAKELANGID(LANG_NEUTRAL, SUBLANG_DEFAULT);
   constexpr DWORD kSystem = FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS;
-  ASSERT_GT(FormatMessageA(kSystem | FORMAT_MESSAGE_ALLOCATE_BUFFER, nullptr, ERROR_ACCESS_DENIED, language, reinterpret_cast<LPSTR>(&text), 0,
-                           nullptr), 0u);
+  ASSERT_GT(FormatMessageA(kSystem | FORMAT_MESSAGE_ALLOCATE_BUFFER, nullptr, ERROR_ACCESS_DENIED, language, reinterpret_cast<LPSTR>(&text),
+                           0, nullptr),
+            0u);
   EXPECT_STREQ(text, "Access is denied.\r\n");
   EXPECT_EQ(LocalFree(text), nullptr);
   char room[4];

@@ -24,15 +24,13 @@ const std::string kRocePacket =
     "4500003400004000401126b70a0000010a000002c0de12b70020000004b0ffff000000128012345668656c6c6f000000"
     "4a4d3ddb";
 // An acknowledgement.
-const std::string kAckPacket =
-    "45000030424240004011e4780a0000020a000001d1ce12b7001c00001100ffff00000011001234561f00000136a96fd6";
+const std::string kAckPacket = "45000030424240004011e4780a0000020a000001d1ce12b7001c00001100ffff00000011001234561f00000136a96fd6";
 // The first one's kind over IPv6: an RDMA READ request.
 const std::string kReadPacket6 =
     "6000000000281140fd000000000000000000000000000001fd000000000000000000000000000002c0de12b700280000"
     "0c00ffff000000128000000100007f000000100000001234000020005933b7e5";
 
-TraceEvent packet_event(const Endpoint& from, const Endpoint& to, ByteView payload,
-                        std::int64_t time_ns = 0) {
+TraceEvent packet_event(const Endpoint& from, const Endpoint& to, ByteView payload, std::int64_t time_ns = 0) {
   TraceEvent event;
   event.kind = TraceKind::packet;
   event.time = Instant::at_ns(time_ns);
@@ -102,10 +100,12 @@ TEST(Pcapng, RoundTripKeepsEverything) {
   for (std::size_t i = 0; i < 40; ++i) {
     Bytes payload(i * 7);
     rng.fill(payload);
-    TraceEvent event = packet_event(i % 2 == 0 ? kHost : kHost6, i % 2 == 0 ? kTarget : kTarget6,
-                                    payload, static_cast<std::int64_t>(i) * 1'000'003);
-    event.ip = {.id = static_cast<std::uint16_t>(i % 2 == 0 ? i : 0), .dont_fragment = true,
-                .tos = static_cast<std::uint8_t>(i), .ttl = static_cast<std::uint8_t>(200 - i)};
+    TraceEvent event =
+        packet_event(i % 2 == 0 ? kHost : kHost6, i % 2 == 0 ? kTarget : kTarget6, payload, static_cast<std::int64_t>(i) * 1'000'003);
+    event.ip = {.id = static_cast<std::uint16_t>(i % 2 == 0 ? i : 0),
+                .dont_fragment = true,
+                .tos = static_cast<std::uint8_t>(i),
+                .ttl = static_cast<std::uint8_t>(200 - i)};
     writer.on_event(event);
     payloads.push_back(std::move(payload));
   }
@@ -123,8 +123,7 @@ TEST(Pcapng, RoundTripKeepsEverything) {
     EXPECT_EQ(packet.carried.ip.ttl, 200 - i);
     EXPECT_EQ(packet.number, i + 1);
     EXPECT_EQ(packet.time_ns, 1'000'000'000'000'000'000 + static_cast<std::int64_t>(i) * 1'000'003);
-    EXPECT_EQ(packet.as_event(1'000'000'000'000'000'000).time,
-              Instant::at_ns(static_cast<std::int64_t>(i) * 1'000'003));
+    EXPECT_EQ(packet.as_event(1'000'000'000'000'000'000).time, Instant::at_ns(static_cast<std::int64_t>(i) * 1'000'003));
   }
 }
 
@@ -212,8 +211,7 @@ TEST(Pcapng, WritesFilesWholeOrNotAtAll) {
   const auto refused = writer.write_file(nowhere);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().text, "cannot write " + nowhere + ": No such file or directory");
-  EXPECT_EQ(read_file(nowhere).error().text,
-            "cannot read " + nowhere + ": No such file or directory");
+  EXPECT_EQ(read_file(nowhere).error().text, "cannot read " + nowhere + ": No such file or directory");
   EXPECT_FALSE(read_file(folder.path.string()).ok());
 }
 
@@ -244,9 +242,8 @@ TEST(Pcapng, TsharkReadsItWithNothingMalformed) {
   const auto lines = [](const std::string& text) { return std::count(text.begin(), text.end(), '\n'); };
   EXPECT_EQ(lines(output_of(tshark + "-Y udp 2>/dev/null")), 6);
   EXPECT_EQ(lines(output_of(tshark + "-Y infiniband.bth 2>/dev/null")), 6);
-  EXPECT_EQ(output_of(tshark +
-                      "-o ip.check_checksum:TRUE -o udp.check_checksum:TRUE -Y '_ws.malformed || "
-                      "ip.checksum.status == 0 || udp.checksum.status == 0' 2>/dev/null"),
+  EXPECT_EQ(output_of(tshark + "-o ip.check_checksum:TRUE -o udp.check_checksum:TRUE -Y '_ws.malformed || "
+                               "ip.checksum.status == 0 || udp.checksum.status == 0' 2>/dev/null"),
             "");
   EXPECT_EQ(output_of(tshark + "-T fields -e frame.time_epoch -e frame.comment -c 1 2>/dev/null"),
             "1.500000123\tnote host qp.state: step\n");
@@ -296,9 +293,7 @@ Bytes pcap_file(std::endian order, bool nano, std::uint32_t link, const std::vec
   return file.bytes;
 }
 
-Bytes with_prefix(const std::string& hex, const std::string& packet) {
-  return from_hex(hex + packet);
-}
+Bytes with_prefix(const std::string& hex, const std::string& packet) { return from_hex(hex + packet); }
 
 TEST(Reader, PcapOfEveryLinkTypeOrderAndResolution) {
   const Bytes payload = from_hex(kRocePacket.substr(56));
@@ -358,8 +353,7 @@ TEST(Reader, SkipsWhatIsNotAWholeUdpDatagram) {
 
 TEST(Reader, Ipv6WithExtensionHeaders) {
   // Destination options between the IPv6 header and UDP.
-  const std::string extended = "6000000000303c40" + kReadPacket6.substr(16, 64) +
-                               "1100010400000000" + kReadPacket6.substr(80);
+  const std::string extended = "6000000000303c40" + kReadPacket6.substr(16, 64) + "1100010400000000" + kReadPacket6.substr(80);
   const Bytes file = pcap_file(std::endian::big, false, link_type::raw, {from_hex(extended)});
   const Read read = read_all(file);
   ASSERT_EQ(read.packets.size(), 1u);
@@ -369,8 +363,7 @@ TEST(Reader, Ipv6WithExtensionHeaders) {
 TEST(Reader, PcapngOfOtherWriters) {
   for (const std::endian order : {std::endian::little, std::endian::big}) {
     const Bytes packet = from_hex(kRocePacket);
-    Builder file(order), section(order), milli(order), binary(order), simple(order), enhanced(order),
-        obsolete(order), unknown(order);
+    Builder file(order), section(order), milli(order), binary(order), simple(order), enhanced(order), obsolete(order), unknown(order);
     section.u32(0x1A2B3C4D);
     section.u16(1);
     section.u16(0);
@@ -426,14 +419,11 @@ TEST(Reader, PcapngOfOtherWriters) {
 
 TEST(Reader, ProblemsSayWhere) {
   EXPECT_EQ(read_all({}).problem, "capture file, byte 0: too short for a pcap or pcapng file");
-  EXPECT_EQ(read_all(from_hex("0102030405060708")).problem,
-            "capture file, byte 0: 0x04030201 begins neither a pcap nor a pcapng file");
-  EXPECT_EQ(read_all(pcap_file(std::endian::little, false, 147, {})).problem,
-            "capture file, byte 20: link type 147 is not supported");
+  EXPECT_EQ(read_all(from_hex("0102030405060708")).problem, "capture file, byte 0: 0x04030201 begins neither a pcap nor a pcapng file");
+  EXPECT_EQ(read_all(pcap_file(std::endian::little, false, 147, {})).problem, "capture file, byte 20: link type 147 is not supported");
   Bytes cut = pcap_file(std::endian::little, false, 101, {from_hex(kRocePacket)});
   cut.pop_back();
-  EXPECT_EQ(read_all(cut).problem,
-            "capture file, byte 24: a packet of 52 bytes, but 51 are left");
+  EXPECT_EQ(read_all(cut).problem, "capture file, byte 24: a packet of 52 bytes, but 51 are left");
   PcapngWriter writer;
   writer.on_event(packet_event(kHost, kTarget, Bytes(100)));
   writer.on_event(packet_event(kHost, kTarget, Bytes(100)));
@@ -441,8 +431,7 @@ TEST(Reader, ProblemsSayWhere) {
   file.resize(file.size() - 10);
   const Read read = read_all(file);
   EXPECT_EQ(read.packets.size(), 2u) << "what comes before the break is given; an end that is missing is seen";
-  EXPECT_NE(read.problem.find("a block of 64 bytes, but 54 are left"), std::string::npos)
-      << read.problem;
+  EXPECT_NE(read.problem.find("a block of 64 bytes, but 54 are left"), std::string::npos) << read.problem;
 }
 
 TEST(Reader, SurvivesMutatedFiles) {
@@ -455,8 +444,7 @@ TEST(Reader, SurvivesMutatedFiles) {
   segment.tcp = &syn;
   writer.on_event(segment);
   const Bytes ng = writer.bytes();
-  const Bytes pcap =
-      pcap_file(std::endian::big, false, 101, {from_hex(kRocePacket), from_hex(kReadPacket6)});
+  const Bytes pcap = pcap_file(std::endian::big, false, 101, {from_hex(kRocePacket), from_hex(kReadPacket6)});
   Rng rng(11);
   for (int i = 0; i < 20'000; ++i) {
     Bytes file = i % 2 == 0 ? ng : pcap;

@@ -27,8 +27,7 @@ const Endpoint kTarget{IpAddress::v4(10, 0, 0, 2), 4420};
 const Endpoint kHost6{*IpAddress::parse("fd00::1"), 0xC0DE};
 const Endpoint kTarget6{*IpAddress::parse("fd00::2"), 4420};
 
-TraceEvent segment_event(const Endpoint& from, const Endpoint& to, const TcpFacts& tcp,
-                         ByteView payload) {
+TraceEvent segment_event(const Endpoint& from, const Endpoint& to, const TcpFacts& tcp, ByteView payload) {
   TraceEvent event;
   event.kind = TraceKind::packet;
   event.actor = "host";
@@ -79,9 +78,8 @@ class Tshark {
   /// Packets with this flag.
   int flagged(std::uint8_t flag) const {
     const std::size_t at = index_of("tcp.flags");
-    return static_cast<int>(std::count_if(rows_.begin(), rows_.end(), [&](const auto& row) {
-      return (std::stoul(row[at], nullptr, 16) & flag) != 0;
-    }));
+    return static_cast<int>(
+        std::count_if(rows_.begin(), rows_.end(), [&](const auto& row) { return (std::stoul(row[at], nullptr, 16) & flag) != 0; }));
   }
   std::uint64_t payload_bytes() const {
     std::uint64_t sum = 0;
@@ -103,11 +101,20 @@ class Tshark {
   }
 
  private:
-  static constexpr std::string_view kFields[] = {
-      "frame.number", "tcp.flags", "tcp.len", "_ws.malformed", "ip.checksum.status", "tcp.checksum.status",
-      "tcp.analysis.flags", "tcp.analysis.window_update", "tcp.analysis.retransmission",
-      "tcp.analysis.zero_window", "tcp.analysis.lost_segment", "tcp.analysis.ack_lost_segment",
-      "tcp.analysis.out_of_order", "tcp.analysis.duplicate_ack"};
+  static constexpr std::string_view kFields[] = {"frame.number",
+                                                 "tcp.flags",
+                                                 "tcp.len",
+                                                 "_ws.malformed",
+                                                 "ip.checksum.status",
+                                                 "tcp.checksum.status",
+                                                 "tcp.analysis.flags",
+                                                 "tcp.analysis.window_update",
+                                                 "tcp.analysis.retransmission",
+                                                 "tcp.analysis.zero_window",
+                                                 "tcp.analysis.lost_segment",
+                                                 "tcp.analysis.ack_lost_segment",
+                                                 "tcp.analysis.out_of_order",
+                                                 "tcp.analysis.duplicate_ack"};
   static std::size_t index_of(std::string_view field) {
     const auto* const found = std::find(std::begin(kFields), std::end(kFields), field);
     EXPECT_NE(found, std::end(kFields)) << field;
@@ -129,15 +136,21 @@ class Tshark {
 };
 
 TEST(TcpFrame, HeadersAndOptionsByTheByte) {
-  const TcpFacts syn{.seq = 0x01020304, .ack = 0, .flags = tcp_flag::syn, .window = 0xFFFF,
-                     .mss = 4960, .window_shift = 3};
+  const TcpFacts syn{.seq = 0x01020304, .ack = 0, .flags = tcp_flag::syn, .window = 0xFFFF, .mss = 4960, .window_shift = 3};
   Bytes frame;
   append_frame(frame, kHost, kTarget, {}, syn, {});
   EXPECT_EQ(to_hex(ByteView(frame).first(14)), "02fb0a00000202fb0a0000010800");
   std::string ip = to_hex(ByteView(frame).subspan(14, 20)), tcp = to_hex(ByteView(frame).subspan(34));
   EXPECT_EQ(ip, "4500003000004000400626c60a0000010a000002");
-  EXPECT_EQ(tcp, "c0de1144" "01020304" "00000000" "7002ffff" + tcp.substr(32, 4) + "0000"
-                 "02041360" "01030303");
+  EXPECT_EQ(tcp,
+            "c0de1144"
+            "01020304"
+            "00000000"
+            "7002ffff" +
+                tcp.substr(32, 4) +
+                "0000"
+                "02041360"
+                "01030303");
   CarriedPacket packet;
   ASSERT_EQ(parse_frame(link_type::ethernet, frame, packet), FrameFault::none);
   EXPECT_EQ(packet.source, kHost);
@@ -158,10 +171,9 @@ TEST(TcpFrame, RoundTripOfBothFamilies) {
     payloads.emplace_back(i * 13);
     rng.fill(payloads.back());
     const auto flags = static_cast<std::uint8_t>(rng.below(32) & ~std::uint64_t{tcp_flag::syn});
-    facts.push_back({static_cast<std::uint32_t>(rng.next()), static_cast<std::uint32_t>(rng.next()),
-                     flags, static_cast<std::uint16_t>(rng.next())});
-    writer.on_event(segment_event(i % 2 == 0 ? kHost : kHost6, i % 2 == 0 ? kTarget : kTarget6,
-                                  facts.back(), payloads.back()));
+    facts.push_back(
+        {static_cast<std::uint32_t>(rng.next()), static_cast<std::uint32_t>(rng.next()), flags, static_cast<std::uint16_t>(rng.next())});
+    writer.on_event(segment_event(i % 2 == 0 ? kHost : kHost6, i % 2 == 0 ? kTarget : kTarget6, facts.back(), payloads.back()));
   }
   const Bytes file = writer.bytes();
   const auto packets = read_all(file);
@@ -234,7 +246,11 @@ TEST(Pcapng, TlsKeysStandInFrontOfThePackets) {
   const std::string keys = "CLIENT_TRAFFIC_SECRET_0 00 11\nSERVER_TRAFFIC_SECRET_0 00 2\n";
   const std::string hex = to_hex(file), key_hex = to_hex({reinterpret_cast<const std::uint8_t*>(keys.data()), keys.size()});
   // Type 10, 84 bytes, "TLSK", 59 bytes of keys.
-  const std::string block = "0a00000054000000" "4b534c54" "3b000000" + key_hex + "00" + "00000000" + "54000000";
+  const std::string block =
+      "0a00000054000000"
+      "4b534c54"
+      "3b000000" +
+      key_hex + "00" + "00000000" + "54000000";
   const auto at = hex.find(block);
   ASSERT_NE(at, std::string::npos) << hex;
   EXPECT_EQ(hex.substr(0, at), to_hex(without).substr(0, at));
@@ -248,8 +264,7 @@ TEST(Pcapng, TlsKeysStandInFrontOfThePackets) {
 // --------------------------------------------------------------------------- whole connections
 
 struct Simulated {
-  explicit Simulated(const net::LinkOptions& link, std::uint64_t seed, bool v6)
-      : world(World::make_virtual(seed)), network(*world, link) {
+  explicit Simulated(const net::LinkOptions& link, std::uint64_t seed, bool v6) : world(World::make_virtual(seed)), network(*world, link) {
     world->trace().add_sink(writer);
     local = v6 ? kHost6 : kHost;
     there = v6 ? kTarget6 : kTarget;
@@ -337,8 +352,8 @@ TEST(TcpCapture, RefusalResetLossAndZeroWindowAreWhatTheyAre) {
   EXPECT_EQ(tshark.flagged(tcp_flag::rst), 2);
   EXPECT_EQ(tshark.count("tcp.analysis.retransmission"), 1);
   EXPECT_GE(tshark.count("tcp.analysis.zero_window"), 1);
-  for (const std::string_view wrong : {"tcp.analysis.lost_segment", "tcp.analysis.ack_lost_segment",
-                                       "tcp.analysis.out_of_order", "tcp.analysis.duplicate_ack", "_ws.malformed"}) {
+  for (const std::string_view wrong : {"tcp.analysis.lost_segment", "tcp.analysis.ack_lost_segment", "tcp.analysis.out_of_order",
+                                       "tcp.analysis.duplicate_ack", "_ws.malformed"}) {
     EXPECT_EQ(tshark.count(wrong), 0) << wrong;
   }
 }

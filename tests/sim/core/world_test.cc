@@ -70,10 +70,8 @@ TEST(World, SameSeedSameDigest) {
     Recorder a{log, 'a'}, b{log, 'b'};
     Rng rng = world->stream("test");
     for (int i = 0; i < 10; ++i) {
-      world->loop().schedule_after(a.timer,
-                                   Duration::ns(static_cast<std::int64_t>(rng.below(100))));
-      world->loop().schedule_after(b.timer,
-                                   Duration::ns(static_cast<std::int64_t>(rng.below(100))));
+      world->loop().schedule_after(a.timer, Duration::ns(static_cast<std::int64_t>(rng.below(100))));
+      world->loop().schedule_after(b.timer, Duration::ns(static_cast<std::int64_t>(rng.below(100))));
       world->run_until_idle();
     }
     return world->digest();
@@ -119,8 +117,7 @@ TEST(Op, DeadlockNamesEveryPendingOperation) {
     FAIL() << "a value came from nowhere";
   } catch (const WaitFailure& failure) {
     EXPECT_EQ(failure.end(), WaitEnd::deadlock);
-    EXPECT_NE(std::string(failure.what()).find("reply to Connect; reply to Identify"),
-              std::string::npos);
+    EXPECT_NE(std::string(failure.what()).find("reply to Connect; reply to Identify"), std::string::npos);
   }
 }
 

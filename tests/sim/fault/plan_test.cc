@@ -76,7 +76,8 @@ TEST(Plan, SaysWhatIsWrongAndInWhichLine) {
       {"faults:\n  - kind: drop\n    every: 5\n    every: 7\n", "plan.yaml:4: 'every' occurs twice"},
       {"name: a\nname: b\n", "plan.yaml:2: 'name' occurs twice"},
       {"faults:\n  - kind: dropp\n", "plan.yaml:2: unknown kind of fault 'dropp'; did you mean 'drop'?"},
-      {"faults:\n  - kind: drop\n    evry: 5\n", "plan.yaml:3: a fault has no field 'evry'; known are kind, where, every, most, from, to, amount; did you mean 'every'?"},
+      {"faults:\n  - kind: drop\n    evry: 5\n",
+       "plan.yaml:3: a fault has no field 'evry'; known are kind, where, every, most, from, to, amount; did you mean 'every'?"},
       {"swarm: perhaps\n", "plan.yaml:1: swarm is true or false"},
       {"faults: drop\n", "plan.yaml:1: 'faults' is a list"},
       {"name: a\n", "plan.yaml:1: a plan without 'faults'"},
@@ -98,8 +99,9 @@ TEST(Plan, APlaceThatThereIsNoneOfIsTold) {
   const Plan plan = plan_of("faults:\n  - kind: duplicate\n  - kind: drop\n    where: moon->target\n");
   const auto fitting = fits(plan, kPlaces);
   ASSERT_FALSE(fitting.ok());
-  EXPECT_EQ(fitting.error().text, "plan.yaml:3: no place 'moon->target': drop can occur at: host->target, target->host; "
-                                  "did you mean 'host->target'?");
+  EXPECT_EQ(fitting.error().text,
+            "plan.yaml:3: no place 'moon->target': drop can occur at: host->target, target->host; "
+            "did you mean 'host->target'?");
   EXPECT_TRUE(fits(plan_of("faults:\n  - kind: drop\n    where: target->host\n"), kPlaces).ok());
   EXPECT_FALSE(fits(plan_of("faults:\n  - kind: media_error\n"), kPlaces).ok()) << "nothing can strike";
   EXPECT_TRUE(fits(Plan{}, kPlaces).ok()) << "no faults at all are a plan too";

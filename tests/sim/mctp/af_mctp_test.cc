@@ -11,8 +11,7 @@ namespace fb::mctp {
 namespace {
 
 // What the header of Linux says of the structures.
-static_assert(kernel::Address::size == 12 && kernel::TagControl::size == 4 &&
-              kernel::TagControl2::size == 12);
+static_assert(kernel::Address::size == 12 && kernel::TagControl::size == 4 && kernel::TagControl2::size == 12);
 
 // A kernel with MCTP: sockets are event descriptors, so that the loop hears of what is put into them.
 struct FakeKernel final : KernelCalls {
@@ -117,7 +116,9 @@ TEST(AfMctp, AskAndBeAnswered) {
   world->run_until([&] { return !inbox.sent.empty(); }, Duration::s(5));
   EXPECT_EQ(inbox.sent[0], std::make_pair(id, true));
   // Family 45, network 1, EID 9, type with its IC bit, the kernel's tag; the payload without its first byte.
-  EXPECT_EQ(fake.sent, std::vector<std::string>{"2d00000001000000" "09841b00" ":0800aabb"});
+  EXPECT_EQ(fake.sent, std::vector<std::string>{"2d00000001000000"
+                                                "09841b00"
+                                                ":0800aabb"});
   fake.arrive(fake.last_fd, 9, 0x84, 3, from_hex("8800"));
   fake.arrive(fake.last_fd, 9, 0x84, 4, from_hex("8801"));
   fake.arrive(fake.last_fd, 10, 0x84, 3, from_hex("8802"));
@@ -160,8 +161,7 @@ TEST(AfMctp, OlderKernelsHaveTheOlderTagCalls) {
   const Tag tag = *(*port)->take_tag(9);
   (*port)->send(request_to(9, tag));
   (*port)->release_tag(9, tag);
-  EXPECT_EQ(fake.requests, (std::vector<unsigned long>{kernel::kAllocTag2, kernel::kAllocTag,
-                                                       kernel::kDropTag}));
+  EXPECT_EQ(fake.requests, (std::vector<unsigned long>{kernel::kAllocTag2, kernel::kAllocTag, kernel::kDropTag}));
 }
 
 TEST(AfMctp, WhatCannotBeSentIsTold) {

@@ -20,9 +20,7 @@ struct Sink final : AssemblySink {
   Belongs belongs(Eid destination, const PhysicalAddress&, ByteView) override {
     if (destination == 50) return Belongs::elsewhere;
     if (destination == 51) return Belongs::no_route;
-    return destination == kUs || destination == kNullEid || destination == kBroadcastEid
-               ? Belongs::here
-               : Belongs::nowhere;
+    return destination == kUs || destination == kNullEid || destination == kBroadcastEid ? Belongs::here : Belongs::nowhere;
   }
   bool expects(Eid source, Tag tag) override { return expected.contains({source, tag.value}); }
   std::size_t size_max(std::uint8_t type) override { return type == 4 ? max : 0; }
@@ -79,9 +77,7 @@ class Assembling : public ::testing::Test {
   void put(const Part& part, Assembler& into) { into.on_packet(now, kFrom, packet_of(part)); }
   void put(const Part& part) { put(part, assembler); }
   static Part first(std::uint8_t tag = 0) { return {.eom = false, .tag = tag}; }
-  static Part middle(std::uint8_t sequence, std::uint8_t tag = 0) {
-    return {.som = false, .eom = false, .sequence = sequence, .tag = tag};
-  }
+  static Part middle(std::uint8_t sequence, std::uint8_t tag = 0) { return {.som = false, .eom = false, .sequence = sequence, .tag = tag}; }
   static Part last(std::uint8_t sequence, std::uint8_t tag = 0, std::size_t size = 10) {
     return {.som = false, .sequence = sequence, .tag = tag, .size = size};
   }
@@ -394,8 +390,7 @@ TEST_F(Assembling, EveryPacketIsAccountedFor) {
         part.size = rng.chance(3, 4) ? 64 : rng.below(70);
         bytes = packet_of(part);
       }
-      assembling.on_packet(time, smbus_address(static_cast<std::uint8_t>(0x20 + 2 * rng.below(2))),
-                           bytes);
+      assembling.on_packet(time, smbus_address(static_cast<std::uint8_t>(0x20 + 2 * rng.below(2))), bytes);
       ASSERT_LE(assembling.open(), assembling.options().assemblies_max);
       ASSERT_LE(assembling.bytes_held(), assembling.open() * (any.max + 64));
     }

@@ -179,9 +179,7 @@ TEST_F(Bridged, AllocationIsOnceAndWithinBounds) {
 TEST_F(Bridged, RoutingUpdatesAreCheckedAndBounded) {
   auto& requester = network->owner().control(1).requester();
   const auto update = [&](Bytes data) {
-    return requester.ask({node->bridge->eid(), {}}, Command::routing_information_update, std::move(data))
-        .wait()
-        .completion;
+    return requester.ask({node->bridge->eid(), {}}, Command::routing_information_update, std::move(data)).wait().completion;
   };
   EXPECT_EQ(update({1, 0, 1, 50, 0x20}), control::Completion::success);
   EXPECT_EQ(node->bridge->route_to(50)->address, smbus_address(0x20));
@@ -203,8 +201,7 @@ TEST_F(Bridged, RoutingUpdatesAreCheckedAndBounded) {
 TEST_F(Bridged, AnUpdateWithoutSpaceIsRefused) {
   Network other(*world, {.number = 2, .name = "other"});
   const std::size_t bus = other.add_smbus();
-  BridgeNode& tight = other.add_bridge(bus, smbus_address(0x40),
-                                       {.name = "tight", .pool_size = 2, .routes_max = 2});
+  BridgeNode& tight = other.add_bridge(bus, smbus_address(0x40), {.name = "tight", .pool_size = 2, .routes_max = 2});
   other.add_smbus_behind(tight);
   other.enumerate();
   Bytes data{3};
@@ -275,8 +272,7 @@ TEST(BusOwner, OneAddressIsLookedAtInEachWay) {
   SimpleDevice& other = network.add_endpoint(bus, smbus_address(0x3C));
   const auto look = [&](std::uint8_t address, Assigning assigning, Eid wanted = kNullEid) {
     std::optional<EnumerationReport> report;
-    network.bus_owner(0).look_at(smbus_address(address), assigning, wanted,
-                                 [&](const EnumerationReport& made) { report = made; });
+    network.bus_owner(0).look_at(smbus_address(address), assigning, wanted, [&](const EnumerationReport& made) { report = made; });
     world->run_until([&] { return report.has_value(); }, Duration::s(10));
     return *report;
   };

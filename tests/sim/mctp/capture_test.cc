@@ -73,11 +73,11 @@ TEST_F(Captured, TsharkDissectsIt) {
   char name[] = "/tmp/mctp_capture_XXXXXX";
   const std::string folder = mkdtemp(name);
   ASSERT_TRUE(writer.write_file(folder + "/a.pcapng").ok());
-  const std::string command =
-      "LC_ALL=C tshark -n -X lua_script:" FABRICBENCH_TEST_DATA
-      "/../../sim/capture/wireshark/mctp.lua -r '" + folder + "/a.pcapng' -T fields -E separator=, "
-      "-e frame.number -e mctp.version -e mctp_control.command -e nvme_mi.nmimt -e mctp.msg.size "
-      "-e _ws.malformed -e _ws.expert 2>/dev/null";
+  const std::string command = "LC_ALL=C tshark -n -X lua_script:" FABRICBENCH_TEST_DATA "/../../sim/capture/wireshark/mctp.lua -r '" +
+                              folder +
+                              "/a.pcapng' -T fields -E separator=, "
+                              "-e frame.number -e mctp.version -e mctp_control.command -e nvme_mi.nmimt -e mctp.msg.size "
+                              "-e _ws.malformed -e _ws.expert 2>/dev/null";
   std::FILE* const pipe = popen(command.c_str(), "r");
   ASSERT_NE(pipe, nullptr);
   std::uint64_t packets = 0, control = 0, mi = 0, long_ones = 0;

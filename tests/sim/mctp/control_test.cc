@@ -29,8 +29,7 @@ DeviceOptions device_options() {
   DeviceOptions device;
   device.uuid = control::Uuid{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
   device.types = {{0x04, {{0xF1, 0xF2, 0xFF, 0}}}, {0x7E, {}}};
-  device.vendors = {{control::VendorFormat::pci, 0x1AB4, 0x0102},
-                    {control::VendorFormat::iana, 0x00012345, 0xABCD}};
+  device.vendors = {{control::VendorFormat::pci, 0x1AB4, 0x0102}, {control::VendorFormat::iana, 0x00012345, 0xABCD}};
   return device;
 }
 
@@ -46,9 +45,7 @@ class RigOn {
   explicit RigOn(const DeviceOptions& options) : device(options), control(endpoint, device) {
     sender.set_handler(MessageType::control, &raw, 4096);
   }
-  std::string ask(const std::string& hex, Eid to = 9, Eid from = kNullEid) {
-    return ask_with(hex, {0, true}, to, from);
-  }
+  std::string ask(const std::string& hex, Eid to = 9, Eid from = kNullEid) { return ask_with(hex, {0, true}, to, from); }
   std::string ask_with(const std::string& hex, Tag tag, Eid to = 9, Eid from = kNullEid) {
     raw.answers.clear();
     const Eid peer = to == kBroadcastEid ? kNullEid : to;
@@ -87,8 +84,7 @@ class RigOn {
 };
 
 struct OnSmbus {
-  explicit OnSmbus(World& world)
-      : segment(world, {}), a(segment.attach("a", 0x20)), b(segment.attach("b", 0x3A)) {}
+  explicit OnSmbus(World& world) : segment(world, {}), a(segment.attach("a", 0x20)), b(segment.attach("b", 0x3A)) {}
   Binding& sender() { return *a; }
   Binding& device() { return *b; }
   PhysicalAddress to() const { return smbus_address(0x3A); }
@@ -97,8 +93,7 @@ struct OnSmbus {
   std::unique_ptr<SmbusPort> b;
 };
 struct OnPcie {
-  explicit OnPcie(World& world)
-      : fabric(world, {}), a(fabric.attach("a", 0, true)), b(fabric.attach("b", 0x0100)) {}
+  explicit OnPcie(World& world) : fabric(world, {}), a(fabric.attach("a", 0, true)), b(fabric.attach("b", 0x0100)) {}
   Binding& sender() { return *a; }
   Binding& device() { return *b; }
   PhysicalAddress to() const { return pcie_address(0x0100); }
@@ -265,7 +260,8 @@ TEST(ControlResponder, RateLimits) {
   options.rates = RateLimits{};
   Rig rig(options);
   EXPECT_EQ(rig.ask("008011"),
-            "0000110000001000001000000010000000000400001000001000" "0010000001");
+            "0000110000001000001000000010000000000400001000001000"
+            "0010000001");
   EXPECT_EQ(rig.ask("00801200080000008000"), "000012000000080000008000");
   EXPECT_EQ(rig.ask("00801200080000000001"), "00001202") << "below what is possible";
   EXPECT_EQ(rig.ask("00801300080000008000"), "00001300");
@@ -336,8 +332,7 @@ TEST(ControlResponder, EveryControlDepartureShows) {
       {departure::kControlUnknownSilent, "008015", "00001505", ""},
       {departure::kControlDatagramAnswered, "00c002", "", "00000200090000"},
       {departure::kControlEidRange, "00800100ff", "00000102", "0000010000ff00"},
-      {departure::kControlVersionType, "00800401", "00000480",
-       "0000040004f1f0ff00f1f1ff00f1f2ff00f1f3f100"},
+      {departure::kControlVersionType, "00800401", "00000480", "0000040004f1f0ff00f1f1ff00f1f2ff00f1f3f100"},
       {departure::kControlBridgeOnly, "00800709", "00000705", "00000700"},
       {departure::kControlDiscoveryAnywhere, "00800b", "00000b05", "00000b00"},
   };
@@ -463,8 +458,7 @@ TEST(ControlRequester, GivesUpAfterItsLastTry) {
 
 TEST(ControlRequester, KnowsWhenNobodyIsThere) {
   Pair pair;
-  const ControlReply reply =
-      pair.asks.requester().ask({kNullEid, smbus_address(0x44)}, Command::get_endpoint_id).wait();
+  const ControlReply reply = pair.asks.requester().ask({kNullEid, smbus_address(0x44)}, Command::get_endpoint_id).wait();
   EXPECT_EQ(reply.end, ControlEnd::not_delivered);
   EXPECT_EQ(pair.media.segment.counters().absent, 9u) << "one try and eight more";
 }

@@ -23,8 +23,7 @@ struct Recorder final : MessageHandler {
     Bytes body;
   };
   void on_message(const Incoming& message) override {
-    messages.push_back({message.source, message.destination, message.tag, message.from,
-                        Bytes(message.body.begin(), message.body.end())});
+    messages.push_back({message.source, message.destination, message.tag, message.from, Bytes(message.body.begin(), message.body.end())});
   }
   void on_started(const Incoming&) override { ++started; }
   void on_abandoned(Eid, Tag, Abandoned why) override { abandoned.push_back(why); }
@@ -143,8 +142,7 @@ TEST_F(TwoOnABus, MessagesOfDifferentTagsTakeTurns) {
   a.send(to_b(body_of(70), {0, true}));  // waits for the first
   world->run_until_idle();
   world->trace().remove_sink(watch);
-  EXPECT_EQ(watch.packets, (std::vector<std::string>{"0/0S", "1/0S", "0/1", "1/1", "0/2E", "1/2E",
-                                                     "0/0S", "0/1E"}));
+  EXPECT_EQ(watch.packets, (std::vector<std::string>{"0/0S", "1/0S", "0/1", "1/1", "0/2E", "1/2E", "0/0S", "0/1E"}));
   EXPECT_EQ(at_b.messages.size(), 3u);
 }
 

@@ -58,8 +58,7 @@ struct Smbus {
 
 // START, nine bits a byte, STOP: 12 bytes are 110 bits.
 TEST(SmbusMedium, TimeIsThatOfTheClock) {
-  const std::pair<std::uint32_t, std::int64_t> speeds[] = {
-      {100'000, 1'100'000}, {400'000, 275'000}, {1'000'000, 110'000}};
+  const std::pair<std::uint32_t, std::int64_t> speeds[] = {{100'000, 1'100'000}, {400'000, 275'000}, {1'000'000, 110'000}};
   for (const auto& [clock, ns] : speeds) {
     Smbus bus({.clock_hz = clock});
     bus.a->send(smbus_address(0x3A), kPacket);
@@ -205,9 +204,7 @@ TEST(SmbusMedium, PlainSlavesAreReadAndWritten) {
   bus.segment.set_slave(0xA6, &eeprom);
   EXPECT_FALSE(bus.segment.is_free(0xA6));
   std::vector<std::string> results;
-  const auto then = [&](const std::optional<Bytes>& read) {
-    results.push_back(read ? to_hex(*read) : "nack");
-  };
+  const auto then = [&](const std::optional<Bytes>& read) { results.push_back(read ? to_hex(*read) : "nack"); };
   const auto run = [&](std::uint8_t address, Bytes write, std::size_t read) {
     bus.a->transact(address, write, read, then);
     bus.world->run_until_idle();
@@ -440,9 +437,7 @@ TEST(Media, AnyBytesAreSurvived) {
       bus.world->run_until_idle();
     }
     EXPECT_EQ(bus.at_a.ends.size(), 20u);
-    EXPECT_EQ(at_device.packets.size() + static_cast<std::size_t>(at_device.damaged) +
-                  root->counters().lost,
-              20u);
+    EXPECT_EQ(at_device.packets.size() + static_cast<std::size_t>(at_device.damaged) + root->counters().lost, 20u);
   }
 }
 

@@ -146,8 +146,7 @@ TEST(Network, TwoHundredEndpointsAreEnumeratedInUnderASecond) {
     std::uint8_t address = 0x22;
     for (int at = 0; at < 100; ++at, address = static_cast<std::uint8_t>(address + 2)) {
       while (!smbus::assignable(address)) address = static_cast<std::uint8_t>(address + 2);
-      network.add_endpoint(segment, smbus_address(address),
-                           drive(static_cast<std::uint8_t>(bus * 100 + at)));
+      network.add_endpoint(segment, smbus_address(address), drive(static_cast<std::uint8_t>(bus * 100 + at)));
     }
   }
   const EnumerationReport report = network.enumerate();
@@ -156,8 +155,7 @@ TEST(Network, TwoHundredEndpointsAreEnumeratedInUnderASecond) {
   const auto wall = std::chrono::steady_clock::now() - begin;
   EXPECT_LT(std::chrono::duration_cast<std::chrono::milliseconds>(wall).count(), 1000);
   RecordProperty("virtual_ms", static_cast<int>(world->now().count_ns() / 1'000'000));
-  RecordProperty("wall_ms", static_cast<int>(
-      std::chrono::duration_cast<std::chrono::milliseconds>(wall).count()));
+  RecordProperty("wall_ms", static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(wall).count()));
 }
 
 // One port on two buses.
@@ -230,8 +228,7 @@ TEST(MultiPort, GoesWhereTheEidIs) {
   Network network(*world);
   std::vector<SimpleDevice*> devices;
   for (int at = 0; at < 2; ++at) {
-    devices.push_back(&network.add_endpoint(network.add_smbus(), smbus_address(0x3A),
-                                            drive(static_cast<std::uint8_t>(at))));
+    devices.push_back(&network.add_endpoint(network.add_smbus(), smbus_address(0x3A), drive(static_cast<std::uint8_t>(at))));
   }
   network.enumerate();
   Port& port = network.port();
@@ -269,9 +266,12 @@ class Troubled final : public FrameFilter {
   explicit Troubled(Rng rng) : rng_(rng) {}
   FrameVerdict on_frame(FrameContext& context) override {
     switch (rng_.below(40)) {
-      case 0: return {.drop = true};
-      case 1: return {.nack = true};
-      case 2: return {.duplicates = 1};
+      case 0:
+        return {.drop = true};
+      case 1:
+        return {.nack = true};
+      case 2:
+        return {.duplicates = 1};
       case 3: {
         // The links of PCI Express mend what is damaged.
         if (context.medium.find("pcie") != std::string_view::npos) return {};
@@ -279,7 +279,8 @@ class Troubled final : public FrameFilter {
         context.frame[at] = static_cast<std::uint8_t>(rng_.next() >> 56);
         return {.corrupted = true};
       }
-      default: return {};
+      default:
+        return {};
     }
   }
 
@@ -371,8 +372,7 @@ TEST(Bus, NetworksAreApart) {
   for (const std::uint32_t number : {1u, 2u}) {
     Network& network = bus.add_network({.number = number, .name = "net" + std::to_string(number)});
     const std::size_t segment = network.add_smbus();
-    devices.push_back(&network.add_endpoint(segment, smbus_address(0x3A),
-                                            drive(static_cast<std::uint8_t>(number))));
+    devices.push_back(&network.add_endpoint(segment, smbus_address(0x3A), drive(static_cast<std::uint8_t>(number))));
   }
   for (const auto& network : bus.networks()) network->enumerate();
   EXPECT_EQ(devices[0]->endpoint().eid(), 9);

@@ -11,9 +11,7 @@ namespace fb::mctp {
 namespace {
 
 struct Inbox final : MessageHandler {
-  void on_message(const Incoming& message) override {
-    bodies.emplace_back(message.body.begin(), message.body.end());
-  }
+  void on_message(const Incoming& message) override { bodies.emplace_back(message.body.begin(), message.body.end()); }
   void on_sent(SendId, bool delivered) override { sent.push_back(delivered); }
   std::vector<Bytes> bodies;
   std::vector<bool> sent;

@@ -127,16 +127,25 @@ TEST(L2, AnswersPing) {
 
 TEST(L2, AnswersLinuxArp) {
   L2Link link(kA4, {2, 0, 0, 0, 0, 1});
-  const Bytes request = from_hex(
-      "ffffffffffff 525400123456 0806 0001 0800 06 04 0001 525400123456 c0a84e02 000000000000 c0a84e01");
+  const Bytes request = from_hex("ffffffffffff 525400123456 0806 0001 0800 06 04 0001 525400123456 c0a84e02 000000000000 c0a84e01");
   EXPECT_FALSE(link.on_frame(Instant{}, request));
   ASSERT_TRUE(link.has_output());
   EXPECT_EQ(to_hex(link.output()),
-            "525400123456" "020000000001" "0806" "0001" "0800" "06" "04" "0002"
-            "020000000001" "c0a84e01" "525400123456" "c0a84e02");
+            "525400123456"
+            "020000000001"
+            "0806"
+            "0001"
+            "0800"
+            "06"
+            "04"
+            "0002"
+            "020000000001"
+            "c0a84e01"
+            "525400123456"
+            "c0a84e02");
   link.pop_output();
-  EXPECT_FALSE(link.on_frame(Instant{}, from_hex(
-      "ffffffffffff 525400123456 0806 0001 0800 06 04 0001 525400123456 c0a84e02 000000000000 c0a84e09")));
+  EXPECT_FALSE(link.on_frame(Instant{},
+                             from_hex("ffffffffffff 525400123456 0806 0001 0800 06 04 0001 525400123456 c0a84e02 000000000000 c0a84e09")));
   EXPECT_FALSE(link.has_output()) << "asked for somebody else";
 }
 
@@ -148,11 +157,10 @@ TEST(LocalHost, SaysWhatIsWrong) {
   EXPECT_EQ(l2->peer, "/tmp/b");
   EXPECT_EQ(l2->address, kA6);
   EXPECT_EQ(l2->mtu, 1500u);
-  for (const char* text : {"", "somewhere", "l2:", "l2:/tmp/a,192.0.2.1", "l2:/tmp/a,/tmp/b,", "l2:,/b,::1",
-                           "l2:/tmp/a,/tmp/a,::1", "l2:/a,/b,::1,1500", "l2:/a,/b,::1,mtu=100",
-                           "l2:/a,/b,::1,mtu=1500x", "l2:/a,/b,::1,mtu=1500,more",
-                           "packet:", "packet:veth1", "packet:,192.0.2.1", "packet:veth1,", "packet:veth1,192.0.2.1,1500",
-                           "packet:veth1,192.0.2.1,mtu=1", "packet:veth1,192.0.2.1,mtu=1500,more"}) {
+  for (const char* text :
+       {"", "somewhere", "l2:", "l2:/tmp/a,192.0.2.1", "l2:/tmp/a,/tmp/b,", "l2:,/b,::1", "l2:/tmp/a,/tmp/a,::1", "l2:/a,/b,::1,1500",
+        "l2:/a,/b,::1,mtu=100", "l2:/a,/b,::1,mtu=1500x", "l2:/a,/b,::1,mtu=1500,more", "packet:", "packet:veth1", "packet:,192.0.2.1",
+        "packet:veth1,", "packet:veth1,192.0.2.1,1500", "packet:veth1,192.0.2.1,mtu=1", "packet:veth1,192.0.2.1,mtu=1500,more"}) {
     EXPECT_FALSE(parse_local_host(text)) << text;
   }
 }

@@ -210,11 +210,17 @@ struct Scripted final : LinkFilter {
   Verdict on_packet(PacketContext& packet) override {
     links.insert(std::string(packet.link));
     switch (packet.ordinal) {
-      case 0: return Verdict::dropped();
-      case 1: return Verdict::duplicated();
-      case 2: return Verdict::delayed(3_us);
-      case 4: packet.payload[0] ^= 0xFF; return Verdict::mutated();
-      default: return Verdict::pass();
+      case 0:
+        return Verdict::dropped();
+      case 1:
+        return Verdict::duplicated();
+      case 2:
+        return Verdict::delayed(3_us);
+      case 4:
+        packet.payload[0] ^= 0xFF;
+        return Verdict::mutated();
+      default:
+        return Verdict::pass();
     }
   }
   std::set<std::string> links;
@@ -263,10 +269,7 @@ struct LossRun {
 
 LossRun lossy_run(std::uint64_t seed, std::uint8_t fill) {
   Pair pair({}, seed);
-  RandomLoss loss(*pair.world, {.drop = {1, 10},
-                                .duplicate = {1, 20},
-                                .delay = {1, 20},
-                                .corrupt = {1, 50}});
+  RandomLoss loss(*pair.world, {.drop = {1, 10}, .duplicate = {1, 20}, .delay = {1, 20}, .corrupt = {1, 50}});
   pair.network.set_filter(&loss);
   for (int i = 0; i < 2000; ++i) {
     pair.send(64, static_cast<std::uint8_t>(i + fill));
@@ -295,9 +298,8 @@ TEST(SimNetwork, TracesEveryPacketAtSendTime) {
     std::vector<std::string> lines;
     void on_event(const TraceEvent& event) override {
       lines.push_back(std::string(event.actor) + " " + std::string(event.label) + " " +
-                      (event.kind == TraceKind::packet ? "packet " : "fault ") +
-                      to_string(event.source) + " " + to_string(event.destination) + " " +
-                      to_hex(event.bytes) + " " + std::string(event.text));
+                      (event.kind == TraceKind::packet ? "packet " : "fault ") + to_string(event.source) + " " +
+                      to_string(event.destination) + " " + to_hex(event.bytes) + " " + std::string(event.text));
     }
   } sink;
   Scripted filter;
@@ -305,9 +307,8 @@ TEST(SimNetwork, TracesEveryPacketAtSendTime) {
   pair.world->trace().add_sink(sink);
   for (std::uint8_t i = 0; i < 2; ++i) pair.send(2, i);
   const std::string start = "host udp packet 10.0.0.1:4791 10.0.0.2:4791 ";
-  EXPECT_EQ(sink.lines, (std::vector<std::string>{
-                            "host udp fault 10.0.0.1:4791 10.0.0.2:4791 0000 dropped by filter",
-                            start + "0101 ", start + "0101 duplicated by filter"}));
+  EXPECT_EQ(sink.lines, (std::vector<std::string>{"host udp fault 10.0.0.1:4791 10.0.0.2:4791 0000 dropped by filter", start + "0101 ",
+                                                  start + "0101 duplicated by filter"}));
   pair.world->trace().remove_sink(sink);
 }
 

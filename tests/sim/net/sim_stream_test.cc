@@ -21,8 +21,7 @@ const IpAddress kTargetAddress = IpAddress::v4(10, 0, 0, 2);
 const Endpoint kServer{kTargetAddress, 4420};
 
 struct Net {
-  explicit Net(const LinkOptions& options = {}, std::uint64_t seed = 1)
-      : world(World::make_virtual(seed)), network(*world, options) {
+  explicit Net(const LinkOptions& options = {}, std::uint64_t seed = 1) : world(World::make_virtual(seed)), network(*world, options) {
     host = &network.add_host("host", kHostAddress);
     target = &network.add_host("target", kTargetAddress);
   }
@@ -540,8 +539,7 @@ TEST(SimStreamProperty, EveryByteInOrder) {
 
 // Cuts, delays and loses like RandomSegmentation; now and then holds the link or breaks a connection.
 struct Vandal final : StreamFilter {
-  Vandal(World& world, std::uint64_t seed)
-      : cut(world, {.split = {1, 2}, .delay = {1, 20}, .lose = {1, 100}}), rng(seed, "test/vandal") {}
+  Vandal(World& world, std::uint64_t seed) : cut(world, {.split = {1, 2}, .delay = {1, 20}, .lose = {1, 100}}), rng(seed, "test/vandal") {}
   SegmentVerdict on_segment(const SegmentContext& segment) override {
     SegmentVerdict verdict = cut.on_segment(segment);
     if (rng.chance(1, 200)) verdict.hold = 300_us;
@@ -579,15 +577,32 @@ void live_dangerously(std::uint64_t seed) {
     if (user.stream == nullptr) return;
     const Bytes bytes = piece(sent, rng.between(1, 3000));
     switch (rng.below(24)) {
-      case 0: user.stream->finish(); break;
-      case 1: user.stream->close(); break;
-      case 2: user.stream->abort(); break;
-      case 3: user.stream.reset(); break;
-      case 4: user.stream->request_flush(); break;
-      case 5: user.destroy_in = static_cast<int>(rng.below(4)); break;
-      case 6: user.reading = !user.reading; break;
-      case 7: user.drain(); break;
-      default: sent += user.stream->send(std::vector<ByteView>{ByteView(bytes)});
+      case 0:
+        user.stream->finish();
+        break;
+      case 1:
+        user.stream->close();
+        break;
+      case 2:
+        user.stream->abort();
+        break;
+      case 3:
+        user.stream.reset();
+        break;
+      case 4:
+        user.stream->request_flush();
+        break;
+      case 5:
+        user.destroy_in = static_cast<int>(rng.below(4));
+        break;
+      case 6:
+        user.reading = !user.reading;
+        break;
+      case 7:
+        user.drain();
+        break;
+      default:
+        sent += user.stream->send(std::vector<ByteView>{ByteView(bytes)});
     }
   };
   for (int round = 0; round < 60; ++round) {

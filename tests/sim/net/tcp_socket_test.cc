@@ -26,8 +26,7 @@ const IpAddress kLoopback = IpAddress::v4(127, 0, 0, 1);
 const IpAddress kLoopback6 = *IpAddress::parse("::1");
 
 struct Sockets {
-  explicit Sockets(const IpAddress& at = kLoopback, const RealHostOptions& options = {},
-                   bool busy_poll = false)
+  explicit Sockets(const IpAddress& at = kLoopback, const RealHostOptions& options = {}, bool busy_poll = false)
       : world(World::make_real(1, busy_poll)), host(*world, options), address(at) {
     listener = std::move(host.listen({address, 0}, inbox)).value();
   }
@@ -156,12 +155,10 @@ TEST(TcpSocket, ProblemsNameTheAddress) {
   Sockets s;
   auto taken = s.host.listen(s.listener->local(), s.inbox);
   ASSERT_FALSE(taken.ok());
-  EXPECT_EQ(taken.error().text,
-            "TCP " + to_string(s.listener->local()) + ": address already in use");
+  EXPECT_EQ(taken.error().text, "TCP " + to_string(s.listener->local()) + ": address already in use");
   auto foreign = s.host.connect({IpAddress::v4(192, 0, 2, 77), 0}, s.listener->local(), s.client);
   ASSERT_FALSE(foreign.ok());
-  EXPECT_EQ(foreign.error().text,
-            "TCP 192.0.2.77:0: cannot assign requested address (no interface of this machine has it)");
+  EXPECT_EQ(foreign.error().text, "TCP 192.0.2.77:0: cannot assign requested address (no interface of this machine has it)");
   auto mixed = s.host.connect({kLoopback, 0}, {kLoopback6, 1}, s.client);
   ASSERT_FALSE(mixed.ok());
   EXPECT_TRUE(s.host.connect({IpAddress{}, 0}, s.listener->local(), s.client).ok());
@@ -368,10 +365,9 @@ TEST(TcpSocket, TheTraceShowsAConnection) {
   s.inbox.ends[0]->stream->close();
   ASSERT_TRUE(both([&] { return user.stream->finished(); }));
   user.stream->close();
-  const std::vector<std::string> expected = {
-      "local 2 0 0",      "peer 18 0 1 0",      "local 16 1 1 0",     "local 24 1 1 100",
-      "peer 24 1 101 7",  "peer 17 8 101 0",    "local 16 101 9 0",   "local 17 101 9 0",
-      "peer 16 9 102 0"};
+  const std::vector<std::string> expected = {"local 2 0 0",      "peer 18 0 1 0",    "local 16 1 1 0",
+                                             "local 24 1 1 100", "peer 24 1 101 7",  "peer 17 8 101 0",
+                                             "local 16 101 9 0", "local 17 101 9 0", "peer 16 9 102 0"};
   EXPECT_EQ(sink.lines, expected);
 }
 
@@ -383,8 +379,7 @@ TEST(LocalStreams, ThisMachineHasTcpAndAnEthernetLinkHasNot) {
   EXPECT_TRUE((*streams)->listen({kLoopback, 0}, inbox).ok());
   auto none = open_local_streams(*world, {.address = kLoopback, .path = "/tmp/a", .peer = "/tmp/b"});
   ASSERT_FALSE(none.ok());
-  EXPECT_EQ(none.error().text,
-            "'l2:/tmp/a': a raw Ethernet link has no TCP; use an IP address");
+  EXPECT_EQ(none.error().text, "'l2:/tmp/a': a raw Ethernet link has no TCP; use an IP address");
 }
 
 }  // namespace

@@ -38,8 +38,7 @@ struct Inbox final : DatagramReceiver {
 };
 
 struct Sockets {
-  explicit Sockets(const IpAddress& a = kHost, const IpAddress& b = kTarget,
-                   const RealHostOptions& options = {}, bool busy_poll = false)
+  explicit Sockets(const IpAddress& a = kHost, const IpAddress& b = kTarget, const RealHostOptions& options = {}, bool busy_poll = false)
       : world(World::make_real(1, busy_poll)), host(*world, options) {
     from = std::move(host.open({a, 0})).value();
     to = std::move(host.open({b, 0})).value();
@@ -163,8 +162,7 @@ TEST(RealHost, TakenPortIsOneLine) {
   EXPECT_EQ(again.error().text, "UDP " + to_string(s.to->local()) + ": address already in use");
   const auto foreign = s.host.open({IpAddress::v4(192, 0, 2, 77), 0});
   ASSERT_FALSE(foreign.ok());
-  EXPECT_EQ(foreign.error().text,
-            "UDP 192.0.2.77:0: cannot assign requested address (no interface of this machine has it)");
+  EXPECT_EQ(foreign.error().text, "UDP 192.0.2.77:0: cannot assign requested address (no interface of this machine has it)");
   const auto wildcard = s.host.open({IpAddress::v4(0, 0, 0, 0), 4791});
   ASSERT_FALSE(wildcard.ok());
   EXPECT_NE(wildcard.error().text.find("name one address"), std::string::npos);
@@ -212,8 +210,7 @@ TEST(RealHost, AnyProgramMaySendAnything) {
   for (int i = 0; i < 200; ++i) {
     Bytes bytes(rng.below(i % 10 == 0 ? 60'000 : 300));
     rng.fill(bytes);
-    count += sendto(fd, bytes.data(), bytes.size(), 0, reinterpret_cast<sockaddr*>(&to),
-                    sizeof to) >= 0;
+    count += sendto(fd, bytes.data(), bytes.size(), 0, reinterpret_cast<sockaddr*>(&to), sizeof to) >= 0;
     s.world->run_for(Duration::us(10));
   }
   close(fd);
@@ -251,16 +248,14 @@ TEST(RealHost, TracesBothDirections) {
   struct Sink final : TraceSink {
     std::vector<std::string> lines;
     void on_event(const TraceEvent& event) override {
-      lines.push_back(std::string(event.actor) + " " + std::to_string(event.bytes.size()) + " id " +
-                      std::to_string(event.ip.id));
+      lines.push_back(std::string(event.actor) + " " + std::to_string(event.bytes.size()) + " id " + std::to_string(event.ip.id));
     }
   } sink;
   s.world->trace().add_sink(sink);
   s.send(10, 0);
   s.send(10, 0);
   ASSERT_TRUE(s.until(2));
-  EXPECT_EQ(sink.lines, (std::vector<std::string>{"local 10 id 0", "local 10 id 1", "peer 10 id 0",
-                                                  "peer 10 id 0"}));
+  EXPECT_EQ(sink.lines, (std::vector<std::string>{"local 10 id 0", "local 10 id 1", "peer 10 id 0", "peer 10 id 0"}));
   s.world->trace().remove_sink(sink);
 }
 

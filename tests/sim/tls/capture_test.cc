@@ -48,10 +48,9 @@ TEST(TlsCapture, TsharkSeesWhatIsInside) {
     char name[] = "/tmp/tls_capture_XXXXXX";
     const std::string folder = mkdtemp(name);
     ASSERT_TRUE(writer.write_file(folder + "/a.pcapng").ok());
-    const std::string rows = output_of(
-        "LC_ALL=C tshark -n -r '" + folder + "/a.pcapng' -d tcp.port==4420,tls -d tls.port==4420,data " +
-        "-Y 'data || _ws.malformed || _ws.expert.severity >= 8388608 || tls.alert_message.desc' -T fields " +
-        "-e data.data -e _ws.malformed -e tls.alert_message.desc");
+    const std::string rows = output_of("LC_ALL=C tshark -n -r '" + folder + "/a.pcapng' -d tcp.port==4420,tls -d tls.port==4420,data " +
+                                       "-Y 'data || _ws.malformed || _ws.expert.severity >= 8388608 || tls.alert_message.desc' -T fields " +
+                                       "-e data.data -e _ws.malformed -e tls.alert_message.desc");
     EXPECT_EQ(rows, to_hex(icreq) + "\t\t\n" + to_hex(icresp) + "\t\t\n" + "\t\t0\n\t\t0\n")
         << "two messages, two close_notify and nothing that is malformed";
     const std::string text(reinterpret_cast<const char*>(writer.bytes().data()), writer.bytes().size());

@@ -31,8 +31,7 @@ TEST(TlsHandshake, AgreesOnTheSuiteOfTheKey) {
 }
 
 TEST(TlsHandshake, EachGroupWorks) {
-  for (const Group group : {Group::ffdhe2048, Group::ffdhe3072, Group::ffdhe4096, Group::secp256r1,
-                            Group::secp384r1, Group::x25519}) {
+  for (const Group group : {Group::ffdhe2048, Group::ffdhe3072, Group::ffdhe4096, Group::secp256r1, Group::secp384r1, Group::x25519}) {
     Options options;
     options.groups = {group};
     TlsNet net(options, options);
@@ -75,18 +74,19 @@ TEST(TlsHandshake, EachKeyExchangeModeCanBeSwitchedOff) {
     net.listen();
     net.connect();
     net.settle();
-    EXPECT_EQ(net.why(),
-              "TLS handshake failed: the peer sent alert 40 (handshake failure)");
-    EXPECT_EQ(net.refused, "TLS handshake failed: the client does not offer psk_ke; "
-                           "sent alert 40 (handshake failure)");
+    EXPECT_EQ(net.why(), "TLS handshake failed: the peer sent alert 40 (handshake failure)");
+    EXPECT_EQ(net.refused,
+              "TLS handshake failed: the client does not offer psk_ke; "
+              "sent alert 40 (handshake failure)");
   }
   {
     TlsNet net(ke_only, dhe_only);
     net.listen();
     net.connect();
     net.settle();
-    EXPECT_EQ(net.why(), "TLS handshake failed: the peer chose psk_dhe_ke, which is "
-                         "switched off");
+    EXPECT_EQ(net.why(),
+              "TLS handshake failed: the peer chose psk_dhe_ke, which is "
+              "switched off");
   }
 }
 
@@ -118,8 +118,9 @@ TEST(TlsHandshake, UnknownIdentityIsRefusedWithItsAlert) {
   ASSERT_TRUE(net.client.end.has_value());
   EXPECT_EQ(net.client.end->kind, net::StreamEnd::Kind::failed);
   EXPECT_EQ(net.why(), "TLS handshake failed: the peer sent alert 115 (unknown PSK identity)");
-  EXPECT_EQ(net.refused, "TLS handshake failed: no key for the identity \"NVMe0R01 host "
-                         "subsystem\"; sent alert 115 (unknown PSK identity)");
+  EXPECT_EQ(net.refused,
+            "TLS handshake failed: no key for the identity \"NVMe0R01 host "
+            "subsystem\"; sent alert 115 (unknown PSK identity)");
   EXPECT_EQ(net.inbox.accepted, 0);
   EXPECT_EQ(net.tls_target->counters().failed, 1u);
   net.client.stream.reset();
@@ -135,8 +136,9 @@ TEST(TlsHandshake, WrongKeyIsRefused) {
   net.settle();
   EXPECT_EQ(net.inbox.accepted, 0);
   EXPECT_EQ(net.why(), "TLS handshake failed: the peer sent alert 47 (illegal parameter)");
-  EXPECT_EQ(net.refused, "TLS handshake failed: binder does not verify; sent alert 47 "
-                         "(illegal parameter)");
+  EXPECT_EQ(net.refused,
+            "TLS handshake failed: binder does not verify; sent alert 47 "
+            "(illegal parameter)");
 }
 
 TEST(TlsHandshake, TheKeysSuiteMustBeOn) {
@@ -148,8 +150,7 @@ TEST(TlsHandshake, TheKeysSuiteMustBeOn) {
     net.listen();
     auto refused = net.tls_host->connect({test::kHostAddress, 0}, kServer, net.client);
     ASSERT_FALSE(refused.ok());
-    EXPECT_EQ(refused.error().text,
-              "TLS to 10.0.0.2:4420: the key goes with TLS_AES_256_GCM_SHA384, which is switched off");
+    EXPECT_EQ(refused.error().text, "TLS to 10.0.0.2:4420: the key goes with TLS_AES_256_GCM_SHA384, which is switched off");
   }
   TlsNet net({}, off);
   net.keys.own = key_of(Suite::aes_256_gcm_sha384);
@@ -158,8 +159,9 @@ TEST(TlsHandshake, TheKeysSuiteMustBeOn) {
   net.connect();
   net.settle();
   EXPECT_EQ(net.why(), "TLS handshake failed: the peer sent alert 40 (handshake failure)");
-  EXPECT_EQ(net.refused, "TLS handshake failed: the key goes with "
-                         "TLS_AES_256_GCM_SHA384, which is switched off; sent alert 40 (handshake failure)");
+  EXPECT_EQ(net.refused,
+            "TLS handshake failed: the key goes with "
+            "TLS_AES_256_GCM_SHA384, which is switched off; sent alert 40 (handshake failure)");
 }
 
 TEST(TlsHandshake, WithoutAKeyThereIsNoConnection) {
@@ -180,8 +182,9 @@ TEST(TlsHandshake, PlainBytesAtAListenerAreRefused) {
   icreq[2] = icreq[4] = 0x80;
   net.client.put(icreq);
   net.world->run_for(100_ms);
-  EXPECT_EQ(net.refused, "TLS handshake failed: the peer does not speak TLS: its first "
-                         "byte is 00h");
+  EXPECT_EQ(net.refused,
+            "TLS handshake failed: the peer does not speak TLS: its first "
+            "byte is 00h");
   EXPECT_TRUE(net.client.stream->finished()) << "closed in order";
   EXPECT_EQ(net.client.got, Bytes{}) << "and without a word of TLS";
   net.client.stream->close();
@@ -196,8 +199,9 @@ TEST(TlsHandshake, AListenerThatAnswersInPlainIsLeft) {
   ASSERT_TRUE(net.world->run_until([&] { return !net.inbox.ends.empty(); }, 1_s));
   net.inbox.ends[0]->put(Bytes{3, 0, 24, 0, 24, 0, 0, 0});
   net.settle();
-  EXPECT_EQ(net.why(), "TLS handshake failed: the peer does not speak TLS: its first byte "
-                       "is 03h");
+  EXPECT_EQ(net.why(),
+            "TLS handshake failed: the peer does not speak TLS: its first byte "
+            "is 03h");
 }
 
 TEST(TlsHandshake, SilenceEndsAfterATime) {
@@ -309,8 +313,7 @@ TEST(TlsHandshake, KeylogHasSessionSecretsAndNoPsk) {
   EXPECT_EQ(one.keylog.size(), 10u) << "five secrets, told by each side";
   for (const std::string& line : one.keylog) {
     EXPECT_EQ(line.find(to_hex(Bytes(32, 7))), std::string::npos);
-    EXPECT_TRUE(line.starts_with("CLIENT_") || line.starts_with("SERVER_") || line.starts_with("EXPORTER_"))
-        << line;
+    EXPECT_TRUE(line.starts_with("CLIENT_") || line.starts_with("SERVER_") || line.starts_with("EXPORTER_")) << line;
   }
 }
 

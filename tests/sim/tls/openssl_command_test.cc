@@ -77,8 +77,7 @@ std::string text_of(const Bytes& bytes) { return {bytes.begin(), bytes.end()}; }
 Bytes bytes_of(std::string_view text) { return {text.begin(), text.end()}; }
 
 struct Real {
-  explicit Real(const Options& options = {})
-      : world(World::make_real(1)), host(*world), tls(*world, host, keys, options) {
+  explicit Real(const Options& options = {}) : world(World::make_real(1)), host(*world), tls(*world, host, keys, options) {
     keys.own = key_of(Suite::aes_128_gcm_sha256);
     keys.known = {*keys.own};
     tls.on_refused([this](const Endpoint&, const std::string& why) { refused = why; });
@@ -93,8 +92,7 @@ struct Real {
     return true;
   }
   void listen() { listener = std::move(tls.listen(kAnyPort, inbox)).value(); }
-  std::vector<std::string> s_client(std::vector<std::string> more, const std::string& hex = to_hex(Bytes(32, 7)),
-                                    bool psk = true) const {
+  std::vector<std::string> s_client(std::vector<std::string> more, const std::string& hex = to_hex(Bytes(32, 7)), bool psk = true) const {
     std::vector<std::string> words{"openssl", "s_client", "-quiet", "-connect", to_string(listener->local())};
     if (psk) words.insert(words.end(), {"-psk", hex, "-psk_identity", "NVMe0R01 host subsystem"});
     words.insert(words.end(), more.begin(), more.end());
@@ -136,8 +134,7 @@ TEST(OpensslCommand, ItsClientSpeaksToOurServer) {
     program.say(std::string(200'000, 'y') + "\n");
     ASSERT_TRUE(real.until([&] { return program.heard(), server.got.size() == 200'007; }));
     server.stream->finish();
-    ASSERT_TRUE(real.until([&] { return server.stream->finished() || server.ends == 1; }))
-        << "it ends when we have finished";
+    ASSERT_TRUE(real.until([&] { return server.stream->finished() || server.ends == 1; })) << "it ends when we have finished";
   }
 }
 
@@ -146,9 +143,8 @@ TEST(OpensslCommand, OurClientSpeaksToItsServer) {
   real.listen();  // for a port that is free
   const Endpoint to = real.listener->local();
   real.listener.reset();
-  Program program({"openssl", "s_server", "-quiet", "-accept", to_string(to), "-tls1_3", "-nocert", "-naccept",
-                   "1", "-psk", to_hex(Bytes(32, 7)), "-psk_identity", "NVMe0R01 host subsystem", "-groups",
-                   "secp384r1"});
+  Program program({"openssl", "s_server", "-quiet", "-accept", to_string(to), "-tls1_3", "-nocert", "-naccept", "1", "-psk",
+                   to_hex(Bytes(32, 7)), "-psk_identity", "NVMe0R01 host subsystem", "-groups", "secp384r1"});
   std::vector<std::unique_ptr<net::test::StreamUser>> tries;
   ASSERT_TRUE(real.until([&] {
     if (tries.empty() || tries.back()->end) {
@@ -168,15 +164,11 @@ TEST(OpensslCommand, OurClientSpeaksToItsServer) {
 TEST(OpensslCommand, OurServerRefusesItsClient) {
   Real real;
   real.listen();
-  EXPECT_NE(real.refusal_of(real.s_client({"-tls1_3"}, to_hex(Bytes(32, 8)))).find("binder does not verify"),
+  EXPECT_NE(real.refusal_of(real.s_client({"-tls1_3"}, to_hex(Bytes(32, 8)))).find("binder does not verify"), std::string::npos);
+  EXPECT_NE(real.refusal_of(real.s_client({"-tls1_2"})).find("the client does not offer TLS 1.3; sent alert 70"), std::string::npos);
+  EXPECT_NE(real.refusal_of(real.s_client({"-tls1_3"}, "", false)).find("the client offers no pre-shared key; sent alert 40"),
             std::string::npos);
-  EXPECT_NE(real.refusal_of(real.s_client({"-tls1_2"})).find("the client does not offer TLS 1.3; sent alert 70"),
-            std::string::npos);
-  EXPECT_NE(real.refusal_of(real.s_client({"-tls1_3"}, "", false))
-                .find("the client offers no pre-shared key; sent alert 40"),
-            std::string::npos);
-  EXPECT_NE(real.refusal_of(real.s_client({"-tls1_3", "-ciphersuites", "TLS_AES_256_GCM_SHA384"})).find("failed"),
-            std::string::npos);
+  EXPECT_NE(real.refusal_of(real.s_client({"-tls1_3", "-ciphersuites", "TLS_AES_256_GCM_SHA384"})).find("failed"), std::string::npos);
   EXPECT_EQ(real.inbox.accepted, 0);
 }
 
@@ -187,11 +179,11 @@ TEST(OpensslCommand, OurClientRefusesAServerWithACertificate) {
   real.listener.reset();
   char name[] = "/tmp/tls_certificate_XXXXXX";
   const std::string folder = mkdtemp(name);
-  const std::string make = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=x -days 2 -keyout " +
-                           folder + "/k.pem -out " + folder + "/c.pem 2>/dev/null";
+  const std::string make = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=x -days 2 -keyout " + folder +
+                           "/k.pem -out " + folder + "/c.pem 2>/dev/null";
   ASSERT_EQ(std::system(make.c_str()), 0);
-  Program program({"openssl", "s_server", "-quiet", "-accept", to_string(to), "-tls1_3", "-cert", folder + "/c.pem",
-                   "-key", folder + "/k.pem"});
+  Program program(
+      {"openssl", "s_server", "-quiet", "-accept", to_string(to), "-tls1_3", "-cert", folder + "/c.pem", "-key", folder + "/k.pem"});
   std::string why;
   EXPECT_TRUE(real.until([&] {
     if (real.client.stream == nullptr || real.client.end) {

@@ -29,8 +29,7 @@ Options quick() {
 }
 
 struct QuickNet : TlsNet {
-  explicit QuickNet(std::uint64_t seed = 1, const net::LinkOptions& link = {})
-      : TlsNet(quick(), quick(), seed, link) {}
+  explicit QuickNet(std::uint64_t seed = 1, const net::LinkOptions& link = {}) : TlsNet(quick(), quick(), seed, link) {}
 };
 
 TEST(TlsStream, CarriesBytesBothWays) {
@@ -285,8 +284,9 @@ TEST(TlsStream, AChangedRecordEndsTheStream) {
   net.relay.run();
   EXPECT_TRUE(net.client.got.empty());
   EXPECT_EQ(net.client.ends, 1);
-  EXPECT_EQ(net.why(), "TLS ended: decryption failed or bad record mac; sent alert 20 (bad "
-                       "record mac)");
+  EXPECT_EQ(net.why(),
+            "TLS ended: decryption failed or bad record mac; sent alert 20 (bad "
+            "record mac)");
   ASSERT_TRUE(net.server->end.has_value()) << "the alert arrives";
   EXPECT_EQ(net.server->end->text, "TLS ended: the peer sent alert 20 (bad record mac)");
   EXPECT_EQ(net.client.stream->send(std::vector<ByteView>{ByteView(net.client.got)}), 0u);

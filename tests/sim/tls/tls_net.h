@@ -40,8 +40,8 @@ inline Key key_of(Suite suite, std::uint8_t fill = 7, std::string name = "NVMe0R
 }
 
 struct TlsNet {
-  explicit TlsNet(const Options& client_options = {}, const Options& server_options = {},
-                  std::uint64_t seed = 1, const net::LinkOptions& link = {})
+  explicit TlsNet(const Options& client_options = {}, const Options& server_options = {}, std::uint64_t seed = 1,
+                  const net::LinkOptions& link = {})
       : world(World::make_virtual(seed)), network(*world, link) {
     host = &network.add_host("host", kHostAddress);
     target = &network.add_host("target", kTargetAddress);

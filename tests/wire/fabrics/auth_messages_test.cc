@@ -14,7 +14,9 @@ AuthNegotiate negotiate() {
 TEST(AuthMessages, NegotiateHasItsPlaces) {
   const Bytes bytes = negotiate().emit();
   ASSERT_EQ(bytes.size(), 72u);
-  EXPECT_EQ(to_hex(ByteView{bytes}.first(16)), "0000000034120201" "0100020301030000");
+  EXPECT_EQ(to_hex(ByteView{bytes}.first(16)),
+            "0000000034120201"
+            "0100020301030000");
   EXPECT_EQ(bytes[8 + 34], 0);
   EXPECT_EQ(bytes[8 + 35], 1);
   EXPECT_EQ(bytes[8 + 36], 5);
@@ -43,7 +45,10 @@ TEST(AuthMessages, ChallengeAndReplyThereAndBack) {
   const AuthChallenge challenge{7, 32, 1, 1, 0xA0B0C0D0, Bytes(32, 0x11), Bytes(256, 0x22)};
   const Bytes sent = challenge.emit();
   ASSERT_EQ(sent.size(), 16u + 32 + 256);
-  EXPECT_EQ(to_hex(ByteView{sent}.first(17)), "0101000007002000" "01010001d0c0b0a0" "11");
+  EXPECT_EQ(to_hex(ByteView{sent}.first(17)),
+            "0101000007002000"
+            "01010001d0c0b0a0"
+            "11");
   const auto read = AuthChallenge::parse(sent);
   ASSERT_TRUE(read.has_value());
   EXPECT_EQ(read->challenge, challenge.challenge);
@@ -53,7 +58,9 @@ TEST(AuthMessages, ChallengeAndReplyThereAndBack) {
   const AuthReply reply{7, 48, 1, 5, Bytes(48, 0x33), Bytes(48, 0x44), Bytes(384, 0x55)};
   const Bytes answer = reply.emit();
   ASSERT_EQ(answer.size(), 16u + 96 + 384);
-  EXPECT_EQ(to_hex(ByteView{answer}.first(16)), "0102000007003000" "0100800105000000");
+  EXPECT_EQ(to_hex(ByteView{answer}.first(16)),
+            "0102000007003000"
+            "0100800105000000");
   for (std::size_t length = 0; length < answer.size(); ++length) {
     ASSERT_FALSE(AuthReply::parse(ByteView{answer}.first(length)).has_value()) << length;
   }
@@ -66,7 +73,10 @@ TEST(AuthMessages, ChallengeAndReplyThereAndBack) {
 
 TEST(AuthMessages, EndsOfATransaction) {
   const Bytes success1 = AuthSuccess1{9, 32, 1, Bytes(32, 0x66)}.emit();
-  EXPECT_EQ(to_hex(ByteView{success1}.first(17)), "0103000009002000" "0100000000000000" "66");
+  EXPECT_EQ(to_hex(ByteView{success1}.first(17)),
+            "0103000009002000"
+            "0100000000000000"
+            "66");
   EXPECT_FALSE(AuthSuccess1::parse(ByteView{success1}.first(47)).has_value());
   Bytes without = success1;
   without[8] = 0;
@@ -88,8 +98,7 @@ TEST(AuthMessages, InWords) {
   EXPECT_EQ(describe_auth_message(AuthFailureReport{false, 9, 1, 4}.emit()),
             "AUTH_Failure1 t_id=9 rcode=1 rcodeex=4 (Hash function not usable)");
   EXPECT_EQ(describe_auth_message(AuthSuccess2{9}.emit()), "DH-HMAC-CHAP_Success2 t_id=9");
-  const std::string words =
-      describe_auth_message(AuthReply{7, 32, 1, 5, Bytes(32, 0x33), Bytes(32, 0x44), {}}.emit());
+  const std::string words = describe_auth_message(AuthReply{7, 32, 1, 5, Bytes(32, 0x33), Bytes(32, 0x44), {}}.emit());
   EXPECT_EQ(words, "DH-HMAC-CHAP_Reply t_id=7 hl=32 cvalid=1 dhvlen=0 seqnum=0x5");
   EXPECT_EQ(describe_auth_message({}), "unknown message");
 }

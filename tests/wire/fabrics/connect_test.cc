@@ -15,8 +15,7 @@ Record<ConnectSqe> io_connect() {
   command.set(sqe::opcode, kFabricsOpcode).set(sqe::psdt, nvme::Psdt::sgl).set(sqe::cid, 2);
   command.set(sqe::fctype, FabricsType::connect).set(connect_sqe::qid, 1);
   command.set(connect_sqe::sqsize, ZeroBased<std::uint16_t>::of(32));
-  command.set(connect_sqe::cattr, cattr_bits::disable_sq_flow_control)
-      .set(connect_sqe::kato, 120000u);
+  command.set(connect_sqe::cattr, cattr_bits::disable_sq_flow_control).set(connect_sqe::kato, 120000u);
   command.set(sqe::sgl1, nvme::SglDescriptor::keyed(0xFFFF888001234000, 1024, 0x11223344).bytes());
   return command;
 }
@@ -87,8 +86,7 @@ TEST(Connect, InvalidParameterPlaces) {
 
 TEST(Connect, ReplyBytes) {
   Record<ConnectReply> reply;
-  reply.set(connect_reply::cntlid, 0x0102)
-      .set(connect_reply::authreq, authreq_bits::secure_channel);
+  reply.set(connect_reply::cntlid, 0x0102).set(connect_reply::authreq, authreq_bits::secure_channel);
   reply.set(nvme::cqe::sqhd, nvme::kSqFlowControlDisabled).set(nvme::cqe::cid, 2);
   EXPECT_EQ(to_hex(reply.bytes()),
             "0201"
@@ -116,10 +114,7 @@ TEST(OtherCommands, Bytes) {
             "01000000"
             "00000000");
   Record<AuthSqe> auth;
-  auth.set(auth_sqe::spsp0, 1)
-      .set(auth_sqe::spsp1, 2)
-      .set(auth_sqe::secp, kNvmeSecurityProtocol)
-      .set(auth_sqe::length, 4096);
+  auth.set(auth_sqe::spsp0, 1).set(auth_sqe::spsp1, 2).set(auth_sqe::secp, kNvmeSecurityProtocol).set(auth_sqe::length, 4096);
   EXPECT_EQ(to_hex(auth.bytes().subspan(40, 8)),
             "000102e9"
             "00100000");
@@ -136,9 +131,7 @@ TEST(Properties, BitPlaces) {
   EXPECT_EQ(read.get(cap::css), 0x41u);
 
   Record<Cc> cc;
-  cc.set(cc::en, true)
-      .set(cc::css, CommandSetSelected::all)
-      .set(cc::shn, ShutdownNotification::abrupt);
+  cc.set(cc::en, true).set(cc::css, CommandSetSelected::all).set(cc::shn, ShutdownNotification::abrupt);
   cc.set(cc::iosqes, kIoSqEntrySizeLog2).set(cc::iocqes, kIoCqEntrySizeLog2).set(cc::crime, true);
   EXPECT_EQ(integer_of(cc), 0x01468061u);
 

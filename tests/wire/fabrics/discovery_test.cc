@@ -7,8 +7,7 @@ namespace fb::fabrics {
 namespace {
 
 TEST(Discovery, Places) {
-  expect_places<DiscoveryHeader>(
-      {{"genctr", 0, 8}, {"numrec", 8, 8}, {"recfmt", 16, 2}, {"dlpf", 18, 1}, {"tdlpl", 20, 4}});
+  expect_places<DiscoveryHeader>({{"genctr", 0, 8}, {"numrec", 8, 8}, {"recfmt", 16, 2}, {"dlpf", 18, 1}, {"tdlpl", 20, 4}});
   expect_places<RdmaDiscoveryEntry>({{"trtype", 0, 1},
                                      {"adrfam", 1, 1},
                                      {"subtype", 2, 1},

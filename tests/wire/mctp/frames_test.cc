@@ -174,8 +174,7 @@ TEST(Serial, FlagsMayBeSharedAndNoiseBetweenFramesIsPassedOver) {
   line.push_back(0x55);
   serial::encode(line, kGetEidPacket);
   const Deframed out = deframe(line);
-  EXPECT_EQ(out.packets, (std::vector<std::string>{to_hex(kGetEidPacket), to_hex(kReadPacket),
-                                                   to_hex(kGetEidPacket)}));
+  EXPECT_EQ(out.packets, (std::vector<std::string>{to_hex(kGetEidPacket), to_hex(kReadPacket), to_hex(kGetEidPacket)}));
   EXPECT_TRUE(out.faults.empty());
 }
 
@@ -190,10 +189,8 @@ TEST(Serial, PeersDifferInHowTheyUnescape) {
   odd[9] = 0x41;
   EXPECT_EQ(deframe(odd).faults, std::vector<serial::Fault>{serial::Fault::escape});
   for (const auto how : {serial::Unescape::any, serial::Unescape::set_bit}) {
-    EXPECT_EQ(deframe(odd, serial::Deframer(255, how)).packets,
-              std::vector<std::string>{to_hex(packet)});
-    EXPECT_EQ(deframe(frame, serial::Deframer(255, how)).packets,
-              std::vector<std::string>{to_hex(packet)});
+    EXPECT_EQ(deframe(odd, serial::Deframer(255, how)).packets, std::vector<std::string>{to_hex(packet)});
+    EXPECT_EQ(deframe(frame, serial::Deframer(255, how)).packets, std::vector<std::string>{to_hex(packet)});
   }
 }
 
@@ -248,14 +245,11 @@ TEST(Vdm, EveryFaultHasItsName) {
 TEST(Control, RequestsAndResponsesAreWrittenAsTheirSection) {
   const Bytes request = control::make_request(control::Command::set_endpoint_id, 5, from_hex("0109"));
   EXPECT_EQ(to_hex(request), "0085010109");
-  EXPECT_EQ(to_hex(control::make_response(request, control::Completion::success, from_hex("000900"))),
-            "00050100000900");
-  EXPECT_EQ(to_hex(control::make_response(request, control::Completion::invalid_data, from_hex("00"))),
-            "00050102")
+  EXPECT_EQ(to_hex(control::make_response(request, control::Completion::success, from_hex("000900"))), "00050100000900");
+  EXPECT_EQ(to_hex(control::make_response(request, control::Completion::invalid_data, from_hex("00"))), "00050102")
       << "no data with an error";
   EXPECT_EQ(control::describe_message(request), "Set Endpoint ID (01h) request 5");
-  EXPECT_EQ(control::describe_message(from_hex("00050102")),
-            "Set Endpoint ID (01h) response 5 invalid data (02h)");
+  EXPECT_EQ(control::describe_message(from_hex("00050102")), "Set Endpoint ID (01h) response 5 invalid data (02h)");
   EXPECT_EQ(control::describe_message(from_hex("0005")), "control message cut short");
 }
 
@@ -264,33 +258,27 @@ TEST(Control, IdsAreThoseOfDsp0239) {
   using control::BindingId;
   using control::MediumId;
   const std::pair<BindingId, int> bindings[] = {
-      {BindingId::smbus, 0x01}, {BindingId::pcie_vdm, 0x02}, {BindingId::usb, 0x03},  {BindingId::kcs, 0x04},
-      {BindingId::serial, 0x05}, {BindingId::i3c, 0x06},     {BindingId::mmbi, 0x07}, {BindingId::pcc, 0x08},
-      {BindingId::ucie, 0x09},  {BindingId::vendor, 0xFF},
+      {BindingId::smbus, 0x01}, {BindingId::pcie_vdm, 0x02}, {BindingId::usb, 0x03}, {BindingId::kcs, 0x04},  {BindingId::serial, 0x05},
+      {BindingId::i3c, 0x06},   {BindingId::mmbi, 0x07},     {BindingId::pcc, 0x08}, {BindingId::ucie, 0x09}, {BindingId::vendor, 0xFF},
   };
   for (const auto& [id, number] : bindings) EXPECT_EQ(static_cast<int>(id), number);
   const std::pair<MediumId, int> media[] = {
-      {MediumId::unspecified, 0x00},        {MediumId::smbus_100k, 0x01},
-      {MediumId::smbus_or_i2c_100k, 0x02},  {MediumId::i2c_100k, 0x03},
-      {MediumId::fast_400k, 0x04},          {MediumId::fast_plus_1m, 0x05},
-      {MediumId::high_speed_3400k, 0x06},   {MediumId::pcie_1_1, 0x08},
-      {MediumId::pcie_2_0, 0x09},           {MediumId::pcie_2_1, 0x0A},
-      {MediumId::pcie_3, 0x0B},             {MediumId::pcie_4, 0x0C},
-      {MediumId::pcie_5, 0x0D},             {MediumId::pcie_6, 0x0E},
-      {MediumId::pci, 0x0F},                {MediumId::usb_1_1, 0x10},
-      {MediumId::usb_2_0, 0x11},            {MediumId::usb_3_0, 0x12},
-      {MediumId::nc_si_rbt, 0x18},          {MediumId::ucie, 0x19},
-      {MediumId::pcc, 0x1A},                {MediumId::kcs_legacy, 0x20},
-      {MediumId::kcs_pci, 0x21},            {MediumId::serial_host_legacy, 0x22},
-      {MediumId::serial_host_pci, 0x23},    {MediumId::serial, 0x24},
-      {MediumId::i3c_basic, 0x30},          {MediumId::pcie_6_flit, 0x40},
+      {MediumId::unspecified, 0x00},      {MediumId::smbus_100k, 0x01}, {MediumId::smbus_or_i2c_100k, 0x02},
+      {MediumId::i2c_100k, 0x03},         {MediumId::fast_400k, 0x04},  {MediumId::fast_plus_1m, 0x05},
+      {MediumId::high_speed_3400k, 0x06}, {MediumId::pcie_1_1, 0x08},   {MediumId::pcie_2_0, 0x09},
+      {MediumId::pcie_2_1, 0x0A},         {MediumId::pcie_3, 0x0B},     {MediumId::pcie_4, 0x0C},
+      {MediumId::pcie_5, 0x0D},           {MediumId::pcie_6, 0x0E},     {MediumId::pci, 0x0F},
+      {MediumId::usb_1_1, 0x10},          {MediumId::usb_2_0, 0x11},    {MediumId::usb_3_0, 0x12},
+      {MediumId::nc_si_rbt, 0x18},        {MediumId::ucie, 0x19},       {MediumId::pcc, 0x1A},
+      {MediumId::kcs_legacy, 0x20},       {MediumId::kcs_pci, 0x21},    {MediumId::serial_host_legacy, 0x22},
+      {MediumId::serial_host_pci, 0x23},  {MediumId::serial, 0x24},     {MediumId::i3c_basic, 0x30},
+      {MediumId::pcie_6_flit, 0x40},
   };
   for (const auto& [id, number] : media) EXPECT_EQ(static_cast<int>(id), number);
   const std::pair<MessageType, int> types[] = {
-      {MessageType::control, 0x00},    {MessageType::pldm, 0x01},    {MessageType::nc_si, 0x02},
-      {MessageType::ethernet, 0x03},   {MessageType::nvme_mi, 0x04}, {MessageType::spdm, 0x05},
-      {MessageType::secured, 0x06},    {MessageType::cxl_fm_api, 0x07}, {MessageType::cxl_cci, 0x08},
-      {MessageType::pcie_mi, 0x09},    {MessageType::vendor_pci, 0x7E}, {MessageType::vendor_iana, 0x7F},
+      {MessageType::control, 0x00}, {MessageType::pldm, 0x01},    {MessageType::nc_si, 0x02},      {MessageType::ethernet, 0x03},
+      {MessageType::nvme_mi, 0x04}, {MessageType::spdm, 0x05},    {MessageType::secured, 0x06},    {MessageType::cxl_fm_api, 0x07},
+      {MessageType::cxl_cci, 0x08}, {MessageType::pcie_mi, 0x09}, {MessageType::vendor_pci, 0x7E}, {MessageType::vendor_iana, 0x7F},
   };
   for (const auto& [type, number] : types) EXPECT_EQ(static_cast<int>(type), number);
 }

@@ -10,7 +10,10 @@ namespace {
 TEST(Events, EnableList) {
   const std::vector<EventState> events = {{0x06, true}, {0x09, false}};
   const Bytes made = make_event_list(events);
-  EXPECT_EQ(to_hex(made), "02000b0005" "030680" "030900");
+  EXPECT_EQ(to_hex(made),
+            "02000b0005"
+            "030680"
+            "030900");
   std::optional<ListFault> fault;
   EXPECT_EQ(parse_event_list(made, fault), events);
   EXPECT_FALSE(fault);
@@ -19,8 +22,7 @@ TEST(Events, EnableList) {
 
 TEST(Events, EnableListFaults) {
   const Bytes good = make_event_list({{1, true}});
-  const std::tuple<std::size_t, std::uint8_t, std::size_t> cases[] = {
-      {0, 2, 0}, {0, 0, 0}, {1, 1, 1}, {2, 9, 2}, {4, 6, 4}, {5, 4, 5}};
+  const std::tuple<std::size_t, std::uint8_t, std::size_t> cases[] = {{0, 2, 0}, {0, 0, 0}, {1, 1, 1}, {2, 9, 2}, {4, 6, 4}, {5, 4, 5}};
   for (const auto& [at, value, expected] : cases) {
     Bytes bad = good;
     bad[at] = value;
@@ -40,7 +42,11 @@ TEST(Events, OccurrenceList) {
   list.retry = 1;
   list.items = {{0x00, 2, EventScope::controller, {}}, {0x06, 0, EventScope::subsystem, {0xAA, 0xBB}}};
   const Bytes made = make_occurrence_list(list);
-  EXPECT_EQ(to_hex(made), "02001b00000719" "090000000200000001" "0902000600000000" "00aabb");
+  EXPECT_EQ(to_hex(made),
+            "02001b00000719"
+            "090000000200000001"
+            "0902000600000000"
+            "00aabb");
   std::optional<ListFault> fault;
   const OccurrenceList read = parse_occurrence_list(made, fault);
   ASSERT_FALSE(fault);
@@ -86,7 +92,10 @@ TEST(Vpd, TopologyAndNoPorts) {
   EXPECT_FALSE(check_vpd(image));
   const auto records = vpd_records(image);
   ASSERT_EQ(records.size(), 2u);
-  EXPECT_EQ(to_hex(records[1].subspan(5)), "000002" "070006010203" "040103");
+  EXPECT_EQ(to_hex(records[1].subspan(5)),
+            "000002"
+            "070006010203"
+            "040103");
 }
 
 // Every byte that a checksum covers is covered: a change anywhere in header, product area or records shows.

@@ -20,24 +20,100 @@ std::string zeroes(std::size_t bytes) { return std::string(2 * bytes, '0'); }
 
 // Requests as an unmodified libnvme-mi 1.3 sends them, and responses; computed apart from this code.
 const Vector kVectors[] = {
-    {"Read Data Structure, subsystem", "84080000" "00000000" "00000000" "00000000", "e2000607"},
-    {"subsystem health poll", "84080000" "01000000" "00000000" "00000000", "d2d47736"},
-    {"subsystem health poll, clear", "84080000" "01000000" "00000000" "00000080", "aaef81b4"},
-    {"Configuration Get, unit", "84080000" "04000000" "03000000" "00000000", "4bd78519"},
-    {"its response", "84880000" "00400000", "fdd512e5"},
-    {"Invalid Parameter at byte 8", "84880000" "04000800", "6fa741c4"},
-    {"Invalid Opcode", "84880000" "03000000", "1ddc5540"},
-    {"More Processing Required", "84880000" "01000500", "37061aa2"},
-    {"Get State", "84000000" "035a0000", "21beef3b"},
-    {"its response", "84800000" "005a0000", "ec39a3ac"},
-    {"probe", "84100000" "06010000" + zeroes(24) + "48000000" + zeroes(8) + "01" + zeroes(23), "56d3712e"},
-    {"port 1", "84080000" "00000000" "00000101" "00000000", "570427d0"},
-    {"controller 3", "84080000" "00000000" "03000003" "00000000", "7f377194"},
-    {"list from 5, where libnvme says it", "84080000" "00000000" "00000502" "00000000", "d483e12a"},
-    {"frequency", "84080000" "03000000" "01020001" "00000000", "a937bff5"},
-    {"unit 250", "84080000" "03000000" "03000001" "fa000000", "7ee7a539"},
-    {"health change, bit 8", "84080000" "03000000" "02000000" "00010000", "8214ad63"},
-    {"SMART log", "84100000" "02010000" "ffffffff" + zeroes(20) + "00020000" + zeroes(8) + "02007f00" + zeroes(20),
+    {"Read Data Structure, subsystem",
+     "84080000"
+     "00000000"
+     "00000000"
+     "00000000",
+     "e2000607"},
+    {"subsystem health poll",
+     "84080000"
+     "01000000"
+     "00000000"
+     "00000000",
+     "d2d47736"},
+    {"subsystem health poll, clear",
+     "84080000"
+     "01000000"
+     "00000000"
+     "00000080",
+     "aaef81b4"},
+    {"Configuration Get, unit",
+     "84080000"
+     "04000000"
+     "03000000"
+     "00000000",
+     "4bd78519"},
+    {"its response",
+     "84880000"
+     "00400000",
+     "fdd512e5"},
+    {"Invalid Parameter at byte 8",
+     "84880000"
+     "04000800",
+     "6fa741c4"},
+    {"Invalid Opcode",
+     "84880000"
+     "03000000",
+     "1ddc5540"},
+    {"More Processing Required",
+     "84880000"
+     "01000500",
+     "37061aa2"},
+    {"Get State",
+     "84000000"
+     "035a0000",
+     "21beef3b"},
+    {"its response",
+     "84800000"
+     "005a0000",
+     "ec39a3ac"},
+    {"probe",
+     "84100000"
+     "06010000" +
+         zeroes(24) + "48000000" + zeroes(8) + "01" + zeroes(23),
+     "56d3712e"},
+    {"port 1",
+     "84080000"
+     "00000000"
+     "00000101"
+     "00000000",
+     "570427d0"},
+    {"controller 3",
+     "84080000"
+     "00000000"
+     "03000003"
+     "00000000",
+     "7f377194"},
+    {"list from 5, where libnvme says it",
+     "84080000"
+     "00000000"
+     "00000502"
+     "00000000",
+     "d483e12a"},
+    {"frequency",
+     "84080000"
+     "03000000"
+     "01020001"
+     "00000000",
+     "a937bff5"},
+    {"unit 250",
+     "84080000"
+     "03000000"
+     "03000001"
+     "fa000000",
+     "7ee7a539"},
+    {"health change, bit 8",
+     "84080000"
+     "03000000"
+     "02000000"
+     "00010000",
+     "8214ad63"},
+    {"SMART log",
+     "84100000"
+     "02010000"
+     "ffffffff" +
+         zeroes(20) + "00020000" + zeroes(8) + "02007f00" + zeroes(20),
      "0f8fb4ce"},
 };
 
@@ -123,7 +199,8 @@ TEST(Message, AnyBytesCanBeDescribed) {
       EXPECT_FALSE(describe(bytes).empty());
     }
   }
-  EXPECT_EQ(describe(from_hex("84880000" "04000800")),
+  EXPECT_EQ(describe(from_hex("84880000"
+                              "04000800")),
             "MI response slot=0h Invalid Parameter at byte 8 bit 0 (8 bytes)");
 }
 
@@ -133,9 +210,8 @@ TEST(Control, SlotStatusBits) {
   EXPECT_EQ(integer_of(status), 0x8013u);
   std::uint16_t all = 0;
   for (unsigned bit = 3; bit <= 14; ++bit) all = static_cast<std::uint16_t>(all | 1u << bit);
-  EXPECT_EQ(all, error_flag::cmnics | error_flag::bmice | error_flag::twpkt | error_flag::utunt | error_flag::bhvs |
-                     error_flag::udstid | error_flag::itu | error_flag::umep | error_flag::ospsn |
-                     error_flag::buemt | error_flag::bpopl | error_flag::nssro);
+  EXPECT_EQ(all, error_flag::cmnics | error_flag::bmice | error_flag::twpkt | error_flag::utunt | error_flag::bhvs | error_flag::udstid |
+                     error_flag::itu | error_flag::umep | error_flag::ospsn | error_flag::buemt | error_flag::bpopl | error_flag::nssro);
 }
 
 TEST(DataStructures, Lists) {
@@ -151,8 +227,7 @@ TEST(DataStructures, Lists) {
 
 // The positions of Configuration Set 02h have no gap behind SHST; the composite status has one.
 TEST(Health, ClearPositions) {
-  const std::uint16_t bits[] = {0x0001, 0x0002, 0x0004, 0x0010, 0x0020, 0x0040, 0x0080,
-                                0x0100, 0x0200, 0x0400, 0x0800, 0x1000, 0x2000};
+  const std::uint16_t bits[] = {0x0001, 0x0002, 0x0004, 0x0010, 0x0020, 0x0040, 0x0080, 0x0100, 0x0200, 0x0400, 0x0800, 0x1000, 0x2000};
   for (unsigned position = 0; position < kClearBits; ++position) {
     EXPECT_EQ(change_bit_of_clear(position), bits[position]) << position;
   }
@@ -160,22 +235,19 @@ TEST(Health, ClearPositions) {
 }
 
 TEST(Health, CelsiusCode) {
-  const std::pair<std::uint16_t, std::uint8_t> cases[] = {
-      {273, 0x00}, {310, 0x25}, {399, 0x7E}, {400, 0x7F}, {500, 0x7F}, {272, 0xFF}, {214, 0xC5},
-      {213, 0xC4}, {0, 0xC4},   {65535, 0x7F}};
+  const std::pair<std::uint16_t, std::uint8_t> cases[] = {{273, 0x00}, {310, 0x25}, {399, 0x7E}, {400, 0x7F}, {500, 0x7F},
+                                                          {272, 0xFF}, {214, 0xC5}, {213, 0xC4}, {0, 0xC4},   {65535, 0x7F}};
   for (const auto& [kelvins, code] : cases) EXPECT_EQ(celsius_code(kelvins), code) << kelvins;
 }
 
 TEST(Tunnels, AdminPolicies) {
-  const std::uint8_t prohibited[] = {0x00, 0x01, 0x04, 0x05, 0x08, 0x0C, 0x18, 0x19, 0x1A, 0x1D, 0x1E, 0x21, 0x22,
-                                     0x25, 0x29, 0x38, 0x39, 0x3D, 0x3E, 0x41, 0x42, 0x45, 0x7C, 0x7F, 0x85, 0x88,
-                                     0x89};
+  const std::uint8_t prohibited[] = {0x00, 0x01, 0x04, 0x05, 0x08, 0x0C, 0x18, 0x19, 0x1A, 0x1D, 0x1E, 0x21, 0x22, 0x25,
+                                     0x29, 0x38, 0x39, 0x3D, 0x3E, 0x41, 0x42, 0x45, 0x7C, 0x7F, 0x85, 0x88, 0x89};
   for (const std::uint8_t opcode : prohibited) EXPECT_EQ(admin_policy(opcode), Policy::prohibited) << +opcode;
   for (const int opcode : {0x02, 0x06, 0x0A}) {
     EXPECT_EQ(admin_policy(static_cast<std::uint8_t>(opcode)), Policy::mandatory);
   }
-  for (const int opcode : {0x09, 0x0D, 0x10, 0x11, 0x14, 0x15, 0x1C, 0x20, 0x24, 0x80, 0x81, 0x82, 0x84,
-                                    0x86, 0xC0, 0xFF}) {
+  for (const int opcode : {0x09, 0x0D, 0x10, 0x11, 0x14, 0x15, 0x1C, 0x20, 0x24, 0x80, 0x81, 0x82, 0x84, 0x86, 0xC0, 0xFF}) {
     EXPECT_EQ(admin_policy(static_cast<std::uint8_t>(opcode)), Policy::optional) << +opcode;
   }
   EXPECT_EQ(feature_policy(0x07), Policy::prohibited);

@@ -7,8 +7,7 @@ namespace {
 
 // A keyed descriptor as a Linux host sends it: address, 24-bit length, key, 4Fh.
 TEST(Sgl, KeyedDescriptorBytes) {
-  constexpr SglDescriptor made =
-      SglDescriptor::keyed(0x00000001A2B3C000, 0x001000, 0x80706050, true);
+  constexpr SglDescriptor made = SglDescriptor::keyed(0x00000001A2B3C000, 0x001000, 0x80706050, true);
   EXPECT_EQ(to_hex(made.bytes()),
             "00c0b3a201000000"
             "001000"
@@ -47,9 +46,7 @@ TEST(Sgl, AnyBytesAreADescriptor) {
 TEST(Sqe, ReadBytes) {
   Record<ReadWriteSqe> read;
   read.set(sqe::opcode, IoOpcode::read).set(sqe::psdt, Psdt::sgl).set(sqe::cid, 0x0102);
-  read.set(sqe::nsid, 1)
-      .set(rw_sqe::slba, 0x1122334455667788)
-      .set(rw_sqe::nlb, ZeroBased<std::uint16_t>::of(8));
+  read.set(sqe::nsid, 1).set(rw_sqe::slba, 0x1122334455667788).set(rw_sqe::nlb, ZeroBased<std::uint16_t>::of(8));
   read.set(rw_sqe::fua, true).set(rw_sqe::prchk_ref, true);
   read.set(sqe::sgl1, SglDescriptor::keyed(0x1000, 4096, 7).bytes());
   EXPECT_EQ(to_hex(read.bytes()),
@@ -80,16 +77,11 @@ TEST(Sqe, EditReachesTheCommandsOwnFields) {
 
 TEST(Sqe, IdentifyAndFeatureFields) {
   Sqe any;
-  any.edit<IdentifySqe>()
-      .set(identify_sqe::cns, 0x1C)
-      .set(identify_sqe::cntid, 0xFFFF)
-      .set(identify_sqe::csi, 2);
+  any.edit<IdentifySqe>().set(identify_sqe::cns, 0x1C).set(identify_sqe::cntid, 0xFFFF).set(identify_sqe::csi, 2);
   EXPECT_EQ(any.get(sqe::cdw10), 0xFFFF001Cu);
   EXPECT_EQ(any.get(sqe::cdw11), 0x02000000u);
   Sqe feature;
-  feature.edit<GetFeaturesSqe>()
-      .set(features_sqe::fid, 0x0F)
-      .set(features_sqe::sel, FeatureSelect::capabilities);
+  feature.edit<GetFeaturesSqe>().set(features_sqe::fid, 0x0F).set(features_sqe::sel, FeatureSelect::capabilities);
   EXPECT_EQ(feature.get(sqe::cdw10), 0x0000030Fu);
   Sqe saved;
   saved.edit<SetFeaturesSqe>().set(features_sqe::fid, 7).set(features_sqe::sv, true);
@@ -123,9 +115,7 @@ TEST(Sqe, DataDirectionIsInTheOpcode) {
 
 TEST(Sqe, DatasetManagementBytes) {
   Sqe any;
-  any.edit<DatasetManagementSqe>()
-      .set(dsm_sqe::nr, ZeroBased<std::uint8_t>::of(256))
-      .set(dsm_sqe::ad, true);
+  any.edit<DatasetManagementSqe>().set(dsm_sqe::nr, ZeroBased<std::uint8_t>::of(256)).set(dsm_sqe::ad, true);
   EXPECT_EQ(any.get(sqe::cdw10), 0xFFu);
   EXPECT_EQ(any.get(sqe::cdw11), 4u);
   Record<DsmRange> range;

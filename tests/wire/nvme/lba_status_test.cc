@@ -38,9 +38,8 @@ TEST(LbaStatusLists, AreReadAsTheyWereWritten) {
 }
 
 TEST(LbaStatusLogs, AreReadAsTheyWereWritten) {
-  const LbaStatusRanges namespaces[] = {
-      {.nsid = 3, .action = LbaStatusAction::scan, .everywhere = false, .ranges = {{4, 5}, {10, 1}}},
-      {.nsid = 8, .action = LbaStatusAction::tracked, .everywhere = true, .ranges = {}}};
+  const LbaStatusRanges namespaces[] = {{.nsid = 3, .action = LbaStatusAction::scan, .everywhere = false, .ranges = {{4, 5}, {10, 1}}},
+                                        {.nsid = 8, .action = LbaStatusAction::tracked, .everywhere = true, .ranges = {}}};
   Bytes log = make_lba_status_log(77, namespaces);
   EXPECT_EQ(log.size(), 16u + 16 + 32 + 16);
   log.resize(512);

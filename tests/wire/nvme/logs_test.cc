@@ -36,20 +36,13 @@ TEST(Logs, Places) {
                            {"wctt", 192, 4},
                            {"tsen", 200, 16},
                            {"ttftmt2", 228, 4}});
-  expect_places<SelfTestResult>({{"segment", 1, 1},
-                                 {"poh", 4, 8},
-                                 {"nsid", 12, 4},
-                                 {"flba", 16, 8},
-                                 {"sct", 24, 1},
-                                 {"sc", 25, 1}});
+  expect_places<SelfTestResult>({{"segment", 1, 1}, {"poh", 4, 8}, {"nsid", 12, 4}, {"flba", 16, 8}, {"sct", 24, 1}, {"sc", 25, 1}});
   expect_places<SanitizeLog>({{"sprog", 0, 2}, {"scdw10", 4, 4}, {"eto", 8, 4}, {"etcend", 28, 4}});
-  expect_places<ReservationNotification>(
-      {{"lpc", 0, 8}, {"rnlpt", 8, 1}, {"nalp", 9, 1}, {"nsid", 12, 4}});
+  expect_places<ReservationNotification>({{"lpc", 0, 8}, {"rnlpt", 8, 1}, {"nalp", 9, 1}, {"nsid", 12, 4}});
   expect_places<RegisteredController>({{"cntlid", 0, 2}, {"rkey", 8, 8}, {"hostid", 16, 16}});
   expect_places<ShortRegisteredController>({{"cntlid", 0, 2}, {"hostid", 8, 8}, {"rkey", 16, 8}});
   EXPECT_EQ(ShortReservationStatus::size, 24u);
-  expect_places<ReservationStatus>(
-      {{"gen", 0, 4}, {"rtype", 4, 1}, {"regstrnt", 5, 2}, {"ptpls", 9, 1}});
+  expect_places<ReservationStatus>({{"gen", 0, 4}, {"rtype", 4, 1}, {"regstrnt", 5, 2}, {"ptpls", 9, 1}});
 }
 
 TEST(Logs, EffectBits) {
@@ -75,9 +68,7 @@ TEST(Logs, SmartCounters) {
             "0000000000000000");
 }
 
-AnaGroup group(std::uint32_t id, AnaState state, std::vector<std::uint32_t> namespaces) {
-  return {id, state, 7, std::move(namespaces)};
-}
+AnaGroup group(std::uint32_t id, AnaState state, std::vector<std::uint32_t> namespaces) { return {id, state, 7, std::move(namespaces)}; }
 
 TEST(Ana, LogBytes) {
   const std::vector<AnaGroup> groups = {group(1, AnaState::optimized, {1, 2})};
@@ -96,8 +87,7 @@ TEST(Ana, LogBytes) {
 }
 
 TEST(Ana, WalkReadsWhatWasMade) {
-  const std::vector<AnaGroup> groups = {group(1, AnaState::optimized, {1, 2}),
-                                        group(9, AnaState::change, {}),
+  const std::vector<AnaGroup> groups = {group(1, AnaState::optimized, {1, 2}), group(9, AnaState::change, {}),
                                         group(10, AnaState::inaccessible, {3})};
   const Bytes log = make_ana_log(3, groups);
   AnaWalk walk{log};
@@ -212,22 +202,18 @@ TEST(Features, DwordBits) {
                            .set(temperature_threshold::tmpsel, 2)
                            .set(temperature_threshold::thsel, 1)),
             0x00120157u);
-  EXPECT_EQ(integer_of(Record<Arbitration>{}.set(arbitration::ab, 7).set(arbitration::hpw, 1)),
-            0x01000007u);
+  EXPECT_EQ(integer_of(Record<Arbitration>{}.set(arbitration::ab, 7).set(arbitration::hpw, 1)), 0x01000007u);
   EXPECT_EQ(integer_of(Record<ReservationMask>{}.set(reservation_mask::respre, true)), 8u);
   EXPECT_EQ(integer_of(Record<ErrorRecovery>{}.set(error_recovery::dulbe, true)), 0x10000u);
 }
 
 TEST(Events, Dw0) {
-  constexpr Event ana{EventType::notice, event_info::notice_ana_change,
-                      static_cast<std::uint8_t>(LogPage::ana)};
+  constexpr Event ana{EventType::notice, event_info::notice_ana_change, static_cast<std::uint8_t>(LogPage::ana)};
   static_assert(ana.dw0() == 0x000C0302);
   static_assert(Event::from_dw0(0x000C0302) == ana);
   EXPECT_EQ(to_string(ana), "ANA change (2/03h, log 0Ch)");
   Record<EventReply> reply;
-  reply.set(event_reply::type, ana.type)
-      .set(event_reply::info, ana.info)
-      .set(event_reply::lid, ana.lid);
+  reply.set(event_reply::type, ana.type).set(event_reply::info, ana.info).set(event_reply::lid, ana.lid);
   EXPECT_EQ(Cqe{reply.bytes()}.get(cqe::dw0), ana.dw0());
 }
 

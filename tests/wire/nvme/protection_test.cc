@@ -166,8 +166,7 @@ TEST(Protection, BytesOnTheWire) {
   Bytes block(520);
   protect(layout, block, {.application = 0x1234, .reference = 0x01020304});
   EXPECT_EQ(to_hex(ByteView{block}.subspan(512)), "0000123401020304");
-  const BlockLayout wide{
-      .data_bytes = 4096, .metadata_bytes = 16, .protection_type = 1, .guard = ProtectionFormat::guard_64};
+  const BlockLayout wide{.data_bytes = 4096, .metadata_bytes = 16, .protection_type = 1, .guard = ProtectionFormat::guard_64};
   Bytes large(4112);
   protect(wide, large, {.application = 0x1234, .reference = 0x010203040506});
   EXPECT_EQ(to_hex(ByteView{large}.subspan(4096)), "6482d367eb22b64e1234010203040506");

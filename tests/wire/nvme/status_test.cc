@@ -8,8 +8,7 @@
 namespace fb::nvme {
 namespace {
 
-static_assert(sc::connect_invalid_parameters.sct() == 1 &&
-              sc::connect_invalid_parameters.sc() == 0x82);
+static_assert(sc::connect_invalid_parameters.sct() == 1 && sc::connect_invalid_parameters.sc() == 0x82);
 static_assert(sc::write_to_read_only_range == sc::connect_invalid_parameters);
 static_assert(sc::success.ok() && !sc::invalid_field.ok());
 static_assert(sc::invalid_field.with_dnr().raw() == 0x4002);
@@ -108,9 +107,7 @@ TEST(Cqe, StatusStandsAboveThePhase) {
   EXPECT_EQ(entry.get(cqe::status), sc::connect_invalid_parameters.with_dnr());
 }
 
-TEST(Cqe, EveryBitHasAField) {
-  EXPECT_EQ(first_reserved_set<CqeLayout>(Bytes(16, 0xFF)), std::nullopt);
-}
+TEST(Cqe, EveryBitHasAField) { EXPECT_EQ(first_reserved_set<CqeLayout>(Bytes(16, 0xFF)), std::nullopt); }
 
 }  // namespace
 }  // namespace fb::nvme

@@ -32,9 +32,7 @@ TEST(ZoneLayouts, PagesStandWhereTheyShould) {
   EXPECT_EQ(id_ns_zoned::lbafe.offset, 2816u);
   EXPECT_EQ(id_ns_zoned::frl3.offset, 40u);
   Bytes page(kIdentifySize);
-  edit_element<LbaFormatExtension>(page, id_ns_zoned::lbafe, 2)
-      .set(lba_format_extension::zsze, 0x40)
-      .set(lba_format_extension::zdes, 3u);
+  edit_element<LbaFormatExtension>(page, id_ns_zoned::lbafe, 2).set(lba_format_extension::zsze, 0x40).set(lba_format_extension::zdes, 3u);
   EXPECT_EQ(page[2816 + 32], 0x40);
   EXPECT_EQ(page[2816 + 40], 3);
 }
@@ -42,8 +40,8 @@ TEST(ZoneLayouts, PagesStandWhereTheyShould) {
 TEST(ZoneReports, AreReadAsTheyWereWritten) {
   Bytes report(64 + 2 * 128);
   store_le<std::uint64_t>(report.data(), 2);
-  ZoneFacts zone{.start = 64, .capacity = 48, .write_pointer = 70, .state = ZoneState::closed, .attributes = 0x80,
-                 .extension = Bytes(64, 0x42)};
+  ZoneFacts zone{
+      .start = 64, .capacity = 48, .write_pointer = 70, .state = ZoneState::closed, .attributes = 0x80, .extension = Bytes(64, 0x42)};
   write_zone(MutableBytes{report}.subspan(64, 128), zone);
   EXPECT_EQ(report[64], 2);
   EXPECT_EQ(report[65], 0x40);

@@ -145,8 +145,7 @@ TEST(CmMessages, AddressesHaveTwoForms) {
 
 TEST(CmMessages, DescribesWhatItSees) {
   const std::string text = describe_mad(linux_req());
-  EXPECT_TRUE(text.starts_with("REQ tid=0x22246fe1a local_comm_id=0x1afe4622 service_id=0x1061144"))
-      << text;
+  EXPECT_TRUE(text.starts_with("REQ tid=0x22246fe1a local_comm_id=0x1afe4622 service_id=0x1061144")) << text;
   EXPECT_NE(text.find("primary_local_gid=10.7.0.2"), std::string::npos) << text;
   EXPECT_EQ(text.find("vendor_id"), std::string::npos) << "zero fields are left out";
 

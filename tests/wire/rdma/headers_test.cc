@@ -23,7 +23,11 @@ TEST(Psn, DistanceIsSignedWithinHalfTheRange) {
 }
 
 TEST(Headers, BthReadsAVector) {
-  const Bytes packet = from_hex("0c00ffff0000001280000001" "00007f0000001000" "00001234" "00002000");
+  const Bytes packet = from_hex(
+      "0c00ffff0000001280000001"
+      "00007f0000001000"
+      "00001234"
+      "00002000");
   const View<Bth> b{packet};
   EXPECT_EQ(b.get(bth::opcode), Opcode::read_request);
   EXPECT_EQ(b.get(bth::pkey), 0xFFFF);
@@ -39,7 +43,10 @@ TEST(Headers, BthReadsAVector) {
 TEST(Headers, BthFlagsStandInByteOne) {
   Record<Bth> b;
   b.set(bth::se, true).set(bth::padcnt, 3u).set(bth::psn, 0x123456u).set(bth::ackreq, true);
-  EXPECT_EQ(to_hex(b.bytes()), "00b0000000000000" "80123456" + std::string());
+  EXPECT_EQ(to_hex(b.bytes()),
+            "00b0000000000000"
+            "80123456" +
+                std::string());
   b.set(bth::se, false).set(bth::padcnt, 0u).set(bth::migreq, true).set(bth::tver, 5u);
   EXPECT_EQ(b.bytes()[1], 0x45);
 }

@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-#define MAKE_WSK_VERSION(major, minor) ((USHORT)((major) << 8 | ((minor) & 0xFF)))
+#define MAKE_WSK_VERSION(major, minor) ((USHORT)((major) << 8 | ((minor)&0xFF)))
 #define WSK_MAJOR_VERSION(version) ((UCHAR)((version) >> 8))
 #define WSK_MINOR_VERSION(version) ((UCHAR)(version))
 #define WSK_NO_WAIT 0

@@ -8,10 +8,10 @@ using rdma::CompletionOpcode;
 using rdma::CompletionStatus;
 using rdma::QpState;
 using rdma::SendOpcode;
+using testing::DeviceRig;
 using testing::End;
 using testing::kWays;
 using testing::pattern;
-using testing::DeviceRig;
 using testing::Way;
 
 /// Each way of a provider to answer, and each version.
@@ -129,8 +129,7 @@ TEST_P(Ndk, HearsOfRemoteInvalidation) {
       request.signaled = false;
     }));
     rig.run();
-    ASSERT_TRUE(rig.a->post(SendOpcode::send_with_invalidate, 11, 0, 16,
-                            [&](auto& request) { request.invalidate_rkey = fast->rkey(); }));
+    ASSERT_TRUE(rig.a->post(SendOpcode::send_with_invalidate, 11, 0, 16, [&](auto& request) { request.invalidate_rkey = fast->rkey(); }));
     rig.run();
     ASSERT_FALSE(rig.b->all.empty());
     EXPECT_TRUE(rig.b->all.back().has_invalidate);
@@ -262,8 +261,8 @@ TEST_P(Ndk, TooLongASendEndsBothEnds) {
 TEST_P(Ndk, WhatItCannotItRefuses) {
   DeviceRig rig(GetParam());
   rig.connect();
-  for (const SendOpcode opcode : {SendOpcode::send_with_immediate, SendOpcode::rdma_write_with_immediate,
-                                  SendOpcode::compare_and_swap, SendOpcode::fetch_and_add}) {
+  for (const SendOpcode opcode :
+       {SendOpcode::send_with_immediate, SendOpcode::rdma_write_with_immediate, SendOpcode::compare_and_swap, SendOpcode::fetch_and_add}) {
     EXPECT_FALSE(rig.a->post(opcode, 1, 0, 8));
   }
   const rdma::DeviceLimits limits = rig.a->device.limits();

@@ -9,10 +9,10 @@ namespace fb::ndk {
 namespace {
 
 using rdma::SendOpcode;
+using testing::DeviceRig;
 using testing::End;
 using testing::kWays;
 using testing::pattern;
-using testing::DeviceRig;
 
 struct Recorder final : ConsumerHooks {
   bool departs(std::string_view point) override {

@@ -4,8 +4,8 @@
 namespace fb::ndk {
 namespace {
 
-using testing::kWays;
 using testing::DeviceRig;
+using testing::kWays;
 using testing::Way;
 
 /// Runs something inside an event.
@@ -24,7 +24,9 @@ struct Inside {
   Timer<Inside, &Inside::fire> timer{"test.inside", *this};
 };
 
-const Way& pending() { return *std::find_if(std::begin(kWays), std::end(kWays), [](const Way& way) { return way.delay_us > 0; }); }
+const Way& pending() {
+  return *std::find_if(std::begin(kWays), std::end(kWays), [](const Way& way) { return way.delay_us > 0; });
+}
 
 TEST(NdkInsideEvents, KeysOfTheReserveAreThereAndOthersAreAnError) {
   DeviceRig rig(pending());
@@ -88,8 +90,8 @@ TEST(NdkInsideEvents, RequestsWaitForWhatTheyNeed) {
     send.id = 2;
     send.sges = {&sge, 1};
     EXPECT_TRUE(rig.a->qp->post_send(send));
-    EXPECT_TRUE(rig.a->post(rdma::SendOpcode::local_invalidate, 3, 0, 0,
-                            [&](auto& invalidate) { invalidate.invalidate_rkey = fast->rkey(); }));
+    EXPECT_TRUE(
+        rig.a->post(rdma::SendOpcode::local_invalidate, 3, 0, 0, [&](auto& invalidate) { invalidate.invalidate_rkey = fast->rkey(); }));
   });
   rig.run();
   ASSERT_EQ(rig.a->all.size(), 3u);

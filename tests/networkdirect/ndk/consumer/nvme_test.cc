@@ -102,8 +102,7 @@ void exercise(NvmeRig& rig, int rounds) {
 }
 
 class NvmeOverNdk : public ::testing::TestWithParam<Way> {};
-INSTANTIATE_TEST_SUITE_P(Ways, NvmeOverNdk, ::testing::ValuesIn(kWays),
-                         [](const auto& way) { return std::string(way.param.name); });
+INSTANTIATE_TEST_SUITE_P(Ways, NvmeOverNdk, ::testing::ValuesIn(kWays), [](const auto& way) { return std::string(way.param.name); });
 
 void run(const Way& way, bool both) {
   NvmeRig rig(way, both);

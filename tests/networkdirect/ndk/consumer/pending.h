@@ -120,26 +120,21 @@ inline void Pender::take(NDK_ADAPTER& adapter) {
   };
   t_.own_adapter.NdkCreateCq = [](NDK_ADAPTER* a, ULONG depth, NDK_FN_CQ_NOTIFICATION_CALLBACK f, PVOID fc, GROUP_AFFINITY* g,
                                   NDK_FN_CREATE_COMPLETION cc, PVOID context, NDK_CQ**) {
-    return create<NDK_CQ>(cc, context, [&](auto c, PVOID x, NDK_CQ** p) {
-      return current()->t_.adapter->NdkCreateCq(a, depth, f, fc, g, c, x, p);
-    });
+    return create<NDK_CQ>(cc, context,
+                          [&](auto c, PVOID x, NDK_CQ** p) { return current()->t_.adapter->NdkCreateCq(a, depth, f, fc, g, c, x, p); });
   };
   t_.own_adapter.NdkCreateConnector = [](NDK_ADAPTER* a, NDK_FN_CREATE_COMPLETION cc, PVOID context, NDK_CONNECTOR**) {
-    return create<NDK_CONNECTOR>(cc, context, [&](auto c, PVOID x, NDK_CONNECTOR** p) {
-      return current()->t_.adapter->NdkCreateConnector(a, c, x, p);
-    });
+    return create<NDK_CONNECTOR>(cc, context,
+                                 [&](auto c, PVOID x, NDK_CONNECTOR** p) { return current()->t_.adapter->NdkCreateConnector(a, c, x, p); });
   };
   t_.own_adapter.NdkCreateListener = [](NDK_ADAPTER* a, NDK_FN_CONNECT_EVENT_CALLBACK f, PVOID fc, NDK_FN_CREATE_COMPLETION cc,
                                         PVOID context, NDK_LISTENER**) {
-    return create<NDK_LISTENER>(cc, context, [&](auto c, PVOID x, NDK_LISTENER** p) {
-      return current()->t_.adapter->NdkCreateListener(a, f, fc, c, x, p);
-    });
+    return create<NDK_LISTENER>(
+        cc, context, [&](auto c, PVOID x, NDK_LISTENER** p) { return current()->t_.adapter->NdkCreateListener(a, f, fc, c, x, p); });
   };
   t_.own_adapter.NdkBuildLAM = [](NDK_ADAPTER* a, MDL* m, SIZE_T length, NDK_FN_REQUEST_COMPLETION rc, PVOID context,
                                   NDK_LOGICAL_ADDRESS_MAPPING* map, ULONG* size, ULONG* offset) {
-    return request(rc, context, [&](auto c, PVOID x) {
-      return current()->t_.adapter->NdkBuildLAM(a, m, length, c, x, map, size, offset);
-    });
+    return request(rc, context, [&](auto c, PVOID x) { return current()->t_.adapter->NdkBuildLAM(a, m, length, c, x, map, size, offset); });
   };
   adapter.Dispatch = &t_.own_adapter;
 }
@@ -193,9 +188,7 @@ inline void Pender::patch(NDK_OBJECT_HEADER& header) {
         return request(rc, context, [&](auto c, PVOID x) { return current()->t_.mr->NdkDeregisterMr(m, c, x); });
       };
       t_.own_mr.NdkInitializeFastRegisterMr = [](NDK_MR* m, ULONG pages, BOOLEAN remote, NDK_FN_REQUEST_COMPLETION rc, PVOID context) {
-        return request(rc, context, [&](auto c, PVOID x) {
-          return current()->t_.mr->NdkInitializeFastRegisterMr(m, pages, remote, c, x);
-        });
+        return request(rc, context, [&](auto c, PVOID x) { return current()->t_.mr->NdkInitializeFastRegisterMr(m, pages, remote, c, x); });
       };
       mr.Dispatch = &t_.own_mr;
       return;

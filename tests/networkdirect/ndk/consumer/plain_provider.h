@@ -327,10 +327,10 @@ inline void PlainProvider::fill_tables() {
     *place = &qp->ndk;
     return STATUS_SUCCESS;
   };
-  pd_table.NdkCreateQp = [](NDK_PD* d, NDK_CQ* r, NDK_CQ* i, PVOID qc, ULONG rd, ULONG id, ULONG, ULONG, ULONG,
-                            NDK_FN_CREATE_COMPLETION, PVOID, NDK_QP** place) { return make_qp(d, r, i, nullptr, qc, rd, id, place); };
-  pd_table.NdkCreateQpWithSrq = [](NDK_PD* d, NDK_CQ* r, NDK_CQ* i, NDK_SRQ* s, PVOID qc, ULONG id, ULONG, ULONG,
-                                   NDK_FN_CREATE_COMPLETION, PVOID, NDK_QP** place) { return make_qp(d, r, i, s, qc, 1, id, place); };
+  pd_table.NdkCreateQp = [](NDK_PD* d, NDK_CQ* r, NDK_CQ* i, PVOID qc, ULONG rd, ULONG id, ULONG, ULONG, ULONG, NDK_FN_CREATE_COMPLETION,
+                            PVOID, NDK_QP** place) { return make_qp(d, r, i, nullptr, qc, rd, id, place); };
+  pd_table.NdkCreateQpWithSrq = [](NDK_PD* d, NDK_CQ* r, NDK_CQ* i, NDK_SRQ* s, PVOID qc, ULONG id, ULONG, ULONG, NDK_FN_CREATE_COMPLETION,
+                                   PVOID, NDK_QP** place) { return make_qp(d, r, i, s, qc, 1, id, place); };
 
   cq_table.NdkCloseCq = [](NDK_OBJECT_HEADER* o, NDK_FN_CLOSE_COMPLETION, PVOID) { return close<PlainCq>(o); };
   cq_table.NdkArmCq = [](NDK_CQ* c, ULONG type) {
@@ -404,11 +404,10 @@ inline void PlainProvider::fill_tables() {
     return post(*of<PlainQp>(q), context, rdma::SendOpcode::rdma_write, list, count, flags, remote(address, token));
   };
   qp_table.NdkInvalidate = [](NDK_QP* q, PVOID context, NDK_OBJECT_HEADER* o, ULONG flags) {
-    return post(*of<PlainQp>(q), context, rdma::SendOpcode::local_invalidate, nullptr, 0, flags,
-                remote(0, of<PlainMr>(o)->region->rkey()));
+    return post(*of<PlainQp>(q), context, rdma::SendOpcode::local_invalidate, nullptr, 0, flags, remote(0, of<PlainMr>(o)->region->rkey()));
   };
-  qp_table.NdkFastRegister = [](NDK_QP* q, PVOID context, NDK_MR* m, ULONG, const NDK_LOGICAL_ADDRESS* pages, ULONG offset,
-                                SIZE_T length, PVOID base, ULONG flags) {
+  qp_table.NdkFastRegister = [](NDK_QP* q, PVOID context, NDK_MR* m, ULONG, const NDK_LOGICAL_ADDRESS* pages, ULONG offset, SIZE_T length,
+                                PVOID base, ULONG flags) {
     auto* memory = reinterpret_cast<std::uint8_t*>(static_cast<std::uintptr_t>(pages[0].QuadPart)) + offset;
     rdma::SendRequest request;
     request.region = of<PlainMr>(m)->region.get();

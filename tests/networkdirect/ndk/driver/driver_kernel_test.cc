@@ -162,9 +162,9 @@ TEST(DriverKernel, WhatBreaksTheRulesOfTheKernelIsAFinding) {
   ExFreePoolWithTag(memory, 0x64636261);
   ExFreePool(memory);
   NT_ASSERT(machine.driver.pool_left() == 1);
-  EXPECT_EQ(machine.findings(), (std::vector<std::string>{std::string(kernel_rule::kIrql), std::string(driver_rule::kLock),
-                                                          std::string(driver_rule::kPool), std::string(driver_rule::kPool),
-                                                          std::string(driver_rule::kAssert)}));
+  EXPECT_EQ(machine.findings(),
+            (std::vector<std::string>{std::string(kernel_rule::kIrql), std::string(driver_rule::kLock), std::string(driver_rule::kPool),
+                                      std::string(driver_rule::kPool), std::string(driver_rule::kAssert)}));
 }
 
 TEST(DriverKernel, WinsockKernelKnowsNdkAndNothingElse) {
@@ -180,8 +180,9 @@ TEST(DriverKernel, WinsockKernelKnowsNdkAndNothingElse) {
   EXPECT_EQ(npi.Dispatch->WskControlClient(npi.Client, 1, 0, nullptr, sizeof ndk, &ndk, nullptr, nullptr), STATUS_NOT_SUPPORTED);
   EXPECT_EQ(npi.Dispatch->WskControlClient(npi.Client, WSKNDK_GET_WSK_PROVIDER_NDK_DISPATCH, 0, nullptr, 4, &ndk, nullptr, nullptr),
             STATUS_BUFFER_TOO_SMALL);
-  ASSERT_EQ(npi.Dispatch->WskControlClient(npi.Client, WSKNDK_GET_WSK_PROVIDER_NDK_DISPATCH, 0, nullptr, sizeof ndk, &ndk, nullptr, nullptr),
-            STATUS_SUCCESS);
+  ASSERT_EQ(
+      npi.Dispatch->WskControlClient(npi.Client, WSKNDK_GET_WSK_PROVIDER_NDK_DISPATCH, 0, nullptr, sizeof ndk, &ndk, nullptr, nullptr),
+      STATUS_SUCCESS);
   NDK_ADAPTER* adapter = nullptr;
   EXPECT_NE(ndk.WskOpenNdkAdapter(npi.Client, {2, 0}, 9, &adapter), STATUS_SUCCESS);
   WskReleaseProviderNPI(&registration);

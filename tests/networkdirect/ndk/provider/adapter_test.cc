@@ -23,8 +23,8 @@ struct Opening {
 
 TEST(Adapter, NegotiatesVersions) {
   const Opening table[] = {
-      {{1, 1}, {1, 0}, {1, 1}, true}, {{1, 1}, {1, 1}, {1, 1}, true}, {{1, 1}, {1, 2}, {}, false}, {{1, 1}, {2, 0}, {}, false},
-      {{1, 2}, {1, 0}, {1, 2}, true}, {{1, 2}, {1, 2}, {1, 2}, true}, {{1, 2}, {1, 3}, {}, false}, {{1, 2}, {2, 0}, {}, false},
+      {{1, 1}, {1, 0}, {1, 1}, true}, {{1, 1}, {1, 1}, {1, 1}, true}, {{1, 1}, {1, 2}, {}, false},    {{1, 1}, {2, 0}, {}, false},
+      {{1, 2}, {1, 0}, {1, 2}, true}, {{1, 2}, {1, 2}, {1, 2}, true}, {{1, 2}, {1, 3}, {}, false},    {{1, 2}, {2, 0}, {}, false},
       {{2, 0}, {2, 0}, {2, 0}, true}, {{2, 0}, {2, 1}, {}, false},    {{2, 0}, {1, 1}, {1, 2}, true}, {{2, 1}, {3, 0}, {}, false},
       {{2, 1}, {2, 0}, {2, 1}, true}, {{2, 1}, {2, 1}, {2, 1}, true}, {{2, 1}, {1, 2}, {1, 2}, true}, {{2, 1}, {0, 1}, {}, false},
   };
@@ -109,9 +109,9 @@ TEST(Adapter, HasOneExtension) {
   MDL mdl;
   MmInitializeMdl(&mdl, rig.a.memory.data(), 4096);
   EXPECT_EQ(rig.a.request([&](auto c, PVOID x) {
-    return static_cast<const ChosenAddressDispatch*>(found.Dispatch)
-        ->RegisterMrAt(region, &mdl, 4096, 0x123450, Side::kAllRights, c, x);
-  }), STATUS_SUCCESS);
+    return static_cast<const ChosenAddressDispatch*>(found.Dispatch)->RegisterMrAt(region, &mdl, 4096, 0x123450, Side::kAllRights, c, x);
+  }),
+            STATUS_SUCCESS);
   rig.connect();
   rig.b.memory[5] = 77;
   const UINT32 token = region->Dispatch->NdkGetRemoteTokenFromMr(region);

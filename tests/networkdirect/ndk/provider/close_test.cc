@@ -19,19 +19,25 @@ constexpr std::array<std::pair<Which, Which>, 6> kStandsOn = {
 
 Answer& begin_close(Side& side, Which which, NDK_MW* window) {
   switch (which) {
-    case kPd: return side.begin_close(std::exchange(side.pd, nullptr));
-    case kCq: return side.begin_close(std::exchange(side.cq, nullptr));
-    case kMr: return side.begin_close(std::exchange(side.mr, nullptr));
-    case kQp: return side.begin_close(std::exchange(side.qp, nullptr));
-    case kConnector: return side.begin_close(std::exchange(side.connector, nullptr));
-    case kListener: return side.begin_close(std::exchange(side.listener, nullptr));
-    default: return side.begin_close(window);
+    case kPd:
+      return side.begin_close(std::exchange(side.pd, nullptr));
+    case kCq:
+      return side.begin_close(std::exchange(side.cq, nullptr));
+    case kMr:
+      return side.begin_close(std::exchange(side.mr, nullptr));
+    case kQp:
+      return side.begin_close(std::exchange(side.qp, nullptr));
+    case kConnector:
+      return side.begin_close(std::exchange(side.connector, nullptr));
+    case kListener:
+      return side.begin_close(std::exchange(side.listener, nullptr));
+    default:
+      return side.begin_close(window);
   }
 }
 
 class Closing : public ::testing::TestWithParam<Answers> {};
-INSTANTIATE_TEST_SUITE_P(Ways, Closing,
-                         ::testing::Values(Answers::at_once, Answers::later, Answers::before_return, Answers::random));
+INSTANTIATE_TEST_SUITE_P(Ways, Closing, ::testing::Values(Answers::at_once, Answers::later, Answers::before_return, Answers::random));
 
 TEST_P(Closing, AnyOrderEndsInTheOrderOfDependence) {
   std::array<Which, kCount> order;

@@ -155,8 +155,8 @@ TEST_P(Connection, NobodyThere) {
   Address to(IpAddress::v4(10, 9, 9, 9), 1);
   const auto connect = [&](Address& source, Address& target) -> Answer& {
     return rig.a.begin([&](auto c, PVOID x) {
-      return rig.a.connector->Dispatch->NdkConnect(rig.a.connector, rig.a.qp, source.get(), source.length, target.get(),
-                                                   target.length, 1, 1, nullptr, 0, c, x);
+      return rig.a.connector->Dispatch->NdkConnect(rig.a.connector, rig.a.qp, source.get(), source.length, target.get(), target.length, 1,
+                                                   1, nullptr, 0, c, x);
     });
   };
   Answer& lost = connect(from, to);
@@ -197,9 +197,8 @@ TEST_P(Connection, DisconnectFlushesHereAndTellsThere) {
   const auto flushed = rig.b.results();
   ASSERT_EQ(flushed.size(), 4u);
   EXPECT_EQ(flushed[3].Status, STATUS_CANCELLED);
-  EXPECT_EQ(rig.b.begin([&](auto c, PVOID x) {
-    return rig.b.connector->Dispatch->NdkDisconnect(rig.b.connector, c, x);
-  }).inline_status, STATUS_CONNECTION_INVALID);
+  EXPECT_EQ(rig.b.begin([&](auto c, PVOID x) { return rig.b.connector->Dispatch->NdkDisconnect(rig.b.connector, c, x); }).inline_status,
+            STATUS_CONNECTION_INVALID);
   rig.close();
 }
 
@@ -208,9 +207,12 @@ TEST_P(Connection, AQueuePairServesOneConnection) {
   NDK_CONNECTOR* other = rig.a.make_connector();
   Address from(kAddressA, 0);
   Address to(kAddressB, kPort);
-  EXPECT_EQ(rig.a.begin([&](auto c, PVOID x) {
-    return other->Dispatch->NdkConnect(other, rig.a.qp, from.get(), from.length, to.get(), to.length, 1, 1, nullptr, 0, c, x);
-  }).inline_status, STATUS_CONNECTION_ACTIVE);
+  EXPECT_EQ(rig.a
+                .begin([&](auto c, PVOID x) {
+                  return other->Dispatch->NdkConnect(other, rig.a.qp, from.get(), from.length, to.get(), to.length, 1, 1, nullptr, 0, c, x);
+                })
+                .inline_status,
+            STATUS_CONNECTION_ACTIVE);
   EXPECT_EQ(rig.begin_connect().inline_status, STATUS_CONNECTION_ACTIVE);
   rig.a.close(other);
   rig.close();
@@ -228,9 +230,9 @@ TEST_P(Connection, ListenersPortsAndPauses) {
   NDK_LISTENER* first = std::exchange(rig.b.listener, rig.b.make_listener());
   EXPECT_EQ(rig.b.listen(port), STATUS_SHARING_VIOLATION);
   Address foreign(kAddressA, 5);
-  EXPECT_EQ(rig.b.request([&](auto c, PVOID x) {
-    return rig.b.listener->Dispatch->NdkListen(rig.b.listener, foreign.get(), foreign.length, c, x);
-  }), STATUS_INVALID_ADDRESS);
+  EXPECT_EQ(rig.b.request(
+                [&](auto c, PVOID x) { return rig.b.listener->Dispatch->NdkListen(rig.b.listener, foreign.get(), foreign.length, c, x); }),
+            STATUS_INVALID_ADDRESS);
   first->Dispatch->NdkControlConnectEvents(first, 1);
   Answer& paused = rig.begin_connect(port);
   rig.a.wait(paused);

@@ -25,9 +25,8 @@ class Memory : public ::testing::TestWithParam<Answers> {
     });
   }
   static NTSTATUS initialize(Side& side, NDK_MR* region, ULONG pages, bool remote) {
-    return side.request([&](auto c, PVOID x) {
-      return region->Dispatch->NdkInitializeFastRegisterMr(region, pages, remote ? 1 : 0, c, x);
-    });
+    return side.request(
+        [&](auto c, PVOID x) { return region->Dispatch->NdkInitializeFastRegisterMr(region, pages, remote ? 1 : 0, c, x); });
   }
   static constexpr ULONG kRemoteAll = NDK_OP_FLAG_ALLOW_REMOTE_READ | NDK_OP_FLAG_ALLOW_REMOTE_WRITE;
 };
@@ -50,9 +49,7 @@ TEST_P(Memory, RegistersChainsThatLieSideBySide) {
   EXPECT_EQ(reg(15000, 0), STATUS_SUCCESS);
   EXPECT_NE(mr->Dispatch->NdkGetLocalTokenFromMr(mr), 0u);
   EXPECT_EQ(reg(15000, 0), STATUS_INVALID_DEVICE_REQUEST);
-  const auto deregister = [&] {
-    return rig.a.request([&](auto c, PVOID x) { return mr->Dispatch->NdkDeregisterMr(mr, c, x); });
-  };
+  const auto deregister = [&] { return rig.a.request([&](auto c, PVOID x) { return mr->Dispatch->NdkDeregisterMr(mr, c, x); }); };
   EXPECT_EQ(deregister(), STATUS_SUCCESS);
   EXPECT_EQ(deregister(), STATUS_INVALID_DEVICE_REQUEST);
   MmInitializeMdl(&mdls[1], rig.a.memory.data() + 5001, 4999);
@@ -87,8 +84,7 @@ TEST_P(Memory, LamTellsItsSizeAndPages) {
   ULONG size = 0;
   ULONG offset = 0;
   const auto build_lam = rig.a.adapter->Dispatch->NdkBuildLAM;
-  EXPECT_EQ(build_lam(rig.a.adapter, &mdl, 9000, &testing::Answer::on_request, nullptr, nullptr, &size, &offset),
-            STATUS_BUFFER_TOO_SMALL);
+  EXPECT_EQ(build_lam(rig.a.adapter, &mdl, 9000, &testing::Answer::on_request, nullptr, nullptr, &size, &offset), STATUS_BUFFER_TOO_SMALL);
   const ULONG pages = (MmGetMdlByteOffset(&mdl) + 9000 + PAGE_SIZE - 1) >> PAGE_SHIFT;
   EXPECT_EQ(size, 16 + 8 * pages);
   Lam lam;
@@ -299,9 +295,7 @@ TEST_P(Memory, WindowsOpenForOneQueuePair) {
 /// This memory stands on the wire from there on, whatever its pointers are.
 struct MovedOnTheWire final : ProviderHooks {
   static constexpr std::uint64_t kWire = 0x500000000;
-  std::uint64_t on_the_wire(std::uint64_t address) override {
-    return address - base < length ? kWire + (address - base) : address;
-  }
+  std::uint64_t on_the_wire(std::uint64_t address) override { return address - base < length ? kWire + (address - base) : address; }
   std::uint64_t base = 0, length = 0;
 };
 

@@ -158,9 +158,7 @@ TEST(CompletionQueue, ResizesWithoutLoss) {
 
 TEST(CompletionQueue, Moderation) {
   Arming t;
-  const auto moderate = [&](ULONG us, ULONG count) {
-    return t.rig.b.cq->Dispatch->NdkControlCqInterruptModeration(t.rig.b.cq, us, count);
-  };
+  const auto moderate = [&](ULONG us, ULONG count) { return t.rig.b.cq->Dispatch->NdkControlCqInterruptModeration(t.rig.b.cq, us, count); };
   constexpr ULONG kInfinite = ~ULONG{0};
   EXPECT_EQ(moderate(kInfinite, kInfinite), STATUS_INVALID_PARAMETER_MIX);
   EXPECT_EQ(moderate(1000, 3), STATUS_SUCCESS);

@@ -126,15 +126,15 @@ TEST(Requests, FlagsOfLaterVersionsAreUnknownBefore) {
 struct Fast {
   Fast(Rig& r, Side& s, std::size_t at, SIZE_T bytes) : rig(r), side(s), length(bytes) {
     mr = side.make_mr(true);
-    EXPECT_EQ(side.request([&](auto c, PVOID x) { return mr->Dispatch->NdkInitializeFastRegisterMr(mr, 8, 1, c, x); }),
-              STATUS_SUCCESS);
+    EXPECT_EQ(side.request([&](auto c, PVOID x) { return mr->Dispatch->NdkInitializeFastRegisterMr(mr, 8, 1, c, x); }), STATUS_SUCCESS);
     MDL mdl;
     MmInitializeMdl(&mdl, side.memory.data() + at, bytes);
     ULONG size = sizeof room;
     ULONG offset = 0;
     EXPECT_EQ(side.request([&](auto c, PVOID x) {
       return side.adapter->Dispatch->NdkBuildLAM(side.adapter, &mdl, bytes, c, x, lam(), &size, &offset);
-    }), STATUS_SUCCESS);
+    }),
+              STATUS_SUCCESS);
     base = 0x90000000 + offset;
     EXPECT_EQ(side.qp->Dispatch->NdkFastRegister(
                   side.qp, nullptr, mr, lam()->AdapterPageCount, reinterpret_cast<NDK_LOGICAL_ADDRESS*>(room + 2), offset, bytes,
@@ -217,9 +217,9 @@ TEST(Requests, AFailedReadThatInvalidatesTellsOnce) {
     sink.VirtualAddress = Side::word(fast.base);
     sink.Length = 100;
     sink.MemoryRegionToken = fast.mr->Dispatch->NdkGetLocalTokenFromMr(fast.mr);
-    ASSERT_EQ(t.rig.a.qp->Dispatch->NdkRead(t.rig.a.qp, Side::word(3), &sink, 1, t.rig.b.at(0), 0x123456,
-                                            NDK_OP_FLAG_RDMA_READ_LOCAL_INVALIDATE),
-              STATUS_SUCCESS);
+    ASSERT_EQ(
+        t.rig.a.qp->Dispatch->NdkRead(t.rig.a.qp, Side::word(3), &sink, 1, t.rig.b.at(0), 0x123456, NDK_OP_FLAG_RDMA_READ_LOCAL_INVALIDATE),
+        STATUS_SUCCESS);
     ASSERT_EQ(t.rig.a.send(4, 0, 1), STATUS_SUCCESS);
     t.rig.settle();
     const auto done = t.rig.a.results();

@@ -166,8 +166,7 @@ class Side {
         expected);
   }
   NDK_MR* make_mr(bool fast = false) {
-    return create<NDK_MR>(
-        [&](auto c, PVOID x, NDK_MR** p) { return pd->Dispatch->NdkCreateMr(pd, fast ? 1 : 0, c, x, p); });
+    return create<NDK_MR>([&](auto c, PVOID x, NDK_MR** p) { return pd->Dispatch->NdkCreateMr(pd, fast ? 1 : 0, c, x, p); });
   }
   NDK_MW* make_mw() {
     return create<NDK_MW>([&](auto c, PVOID x, NDK_MW** p) { return pd->Dispatch->NdkCreateMw(pd, c, x, p); });
@@ -188,9 +187,8 @@ class Side {
         [&](auto c, PVOID x, NDK_CONNECTOR** p) { return adapter->Dispatch->NdkCreateConnector(adapter, c, x, p); });
   }
   NDK_LISTENER* make_listener() {
-    return create<NDK_LISTENER>([&](auto c, PVOID x, NDK_LISTENER** p) {
-      return adapter->Dispatch->NdkCreateListener(adapter, &Side::on_connect, this, c, x, p);
-    });
+    return create<NDK_LISTENER>(
+        [&](auto c, PVOID x, NDK_LISTENER** p) { return adapter->Dispatch->NdkCreateListener(adapter, &Side::on_connect, this, c, x, p); });
   }
   NDK_SHARED_ENDPOINT* make_endpoint(std::uint16_t port, NTSTATUS expected = STATUS_SUCCESS) {
     Address at(device->address(), port);
@@ -210,8 +208,7 @@ class Side {
     MmInitializeMdl(&mdl, bytes.data(), bytes.size());
     return request([&](auto c, PVOID x) { return region->Dispatch->NdkRegisterMr(region, &mdl, bytes.size(), flags, c, x); });
   }
-  static constexpr ULONG kAllRights =
-      NDK_MR_FLAG_ALLOW_LOCAL_WRITE | NDK_MR_FLAG_ALLOW_REMOTE_READ | NDK_MR_FLAG_ALLOW_REMOTE_WRITE;
+  static constexpr ULONG kAllRights = NDK_MR_FLAG_ALLOW_LOCAL_WRITE | NDK_MR_FLAG_ALLOW_REMOTE_READ | NDK_MR_FLAG_ALLOW_REMOTE_WRITE;
   /// The usual: a domain, a queue, a region over all of memory, a queue pair.
   void make_usual(ULONG cq_depth = 128) {
     pd = make_pd();
@@ -350,9 +347,7 @@ struct Rig {
     });
   }
   Answer& begin_complete() {
-    return a.begin([&](auto c, PVOID x) {
-      return a.connector->Dispatch->NdkCompleteConnect(a.connector, &Side::on_disconnect, &a, c, x);
-    });
+    return a.begin([&](auto c, PVOID x) { return a.connector->Dispatch->NdkCompleteConnect(a.connector, &Side::on_disconnect, &a, c, x); });
   }
   void listen() {
     b.listener = b.make_listener();

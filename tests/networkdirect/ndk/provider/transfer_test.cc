@@ -4,16 +4,15 @@
 namespace fb::ndk {
 namespace {
 
-using testing::Rig;
 using testing::options_of;
+using testing::Rig;
 
 class Transfer : public ::testing::TestWithParam<Answers> {
  protected:
   Rig rig{options_of(GetParam())};
 };
 INSTANTIATE_TEST_SUITE_P(Ways, Transfer,
-                         ::testing::Values(Answers::natural, Answers::at_once, Answers::later, Answers::before_return,
-                                           Answers::random));
+                         ::testing::Values(Answers::natural, Answers::at_once, Answers::later, Answers::before_return, Answers::random));
 
 TEST_P(Transfer, SendsAndReceives) {
   rig.make_and_connect();

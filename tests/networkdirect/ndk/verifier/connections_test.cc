@@ -11,9 +11,7 @@ class Connections : public Watched {
     rig.listen();
   }
   Answer& complete() { return rig.begin_complete(); }
-  NTSTATUS reject(Side& side, ULONG bytes = 0) {
-    return side.connector->Dispatch->NdkReject(side.connector, data, bytes);
-  }
+  NTSTATUS reject(Side& side, ULONG bytes = 0) { return side.connector->Dispatch->NdkReject(side.connector, data, bytes); }
   NTSTATUS disconnect(Side& side) {
     return side.request([&](auto c, PVOID x) { return side.connector->Dispatch->NdkDisconnect(side.connector, c, x); });
   }
@@ -110,8 +108,8 @@ TEST_F(Connections, RequestsAreNotConnected) {
   std::swap(a.connector, b.connector);
   Address from(kAddressB, 0), to(kAddressA, kPort);
   Answer& answer = b.answer();
-  a.connector->Dispatch->NdkConnect(a.connector, b.qp, from.get(), from.length, to.get(), to.length, 1, 1, nullptr, 0,
-                                    &Answer::on_request, &answer);
+  a.connector->Dispatch->NdkConnect(a.connector, b.qp, from.get(), from.length, to.get(), to.length, 1, 1, nullptr, 0, &Answer::on_request,
+                                    &answer);
   EXPECT_EQ(found(), Names{"connect_of_request"});
   std::swap(a.connector, b.connector);
 }
@@ -262,9 +260,8 @@ TEST_F(Connections, ClosedWithoutAWord) {
 TEST_F(Connections, NobodyWantsToHearOfTheEnd) {
   make();
   Answer& connecting = rig.ask();
-  Answer& accepting = b.begin([&](auto c, PVOID x) {
-    return b.connector->Dispatch->NdkAccept(b.connector, b.qp, 1, 1, nullptr, 0, nullptr, nullptr, c, x);
-  });
+  Answer& accepting = b.begin(
+      [&](auto c, PVOID x) { return b.connector->Dispatch->NdkAccept(b.connector, b.qp, 1, 1, nullptr, 0, nullptr, nullptr, c, x); });
   EXPECT_EQ(found(), Names{"disconnect_event_missing"});
   a.wait(connecting);
   a.request([&](auto c, PVOID x) { return a.connector->Dispatch->NdkCompleteConnectEx(a.connector, nullptr, nullptr, c, x); });

@@ -9,9 +9,9 @@
 namespace fb::ndk::verifier {
 namespace {
 
+using ndk::testing::DeviceRig;
 using ndk::testing::End;
 using ndk::testing::kWays;
-using ndk::testing::DeviceRig;
 using ndk::testing::RigOptions;
 using ndk::testing::Way;
 using rdma::SendOpcode;
@@ -190,9 +190,7 @@ TEST_P(NdkConsumerDeparture, IsFound) {
   EXPECT_TRUE(found.contains(std::string(rule->second))) << "found: " << names;
 }
 
-TEST(NdkConsumerDepartures, TheTableIsThatOfTheConsumer) {
-  EXPECT_EQ(kRuleOf.size(), std::size(kConsumerFaultPoints));
-}
+TEST(NdkConsumerDepartures, TheTableIsThatOfTheConsumer) { EXPECT_EQ(kRuleOf.size(), std::size(kConsumerFaultPoints)); }
 
 }  // namespace
 }  // namespace fb::ndk::verifier

@@ -49,9 +49,8 @@ TEST_F(Pending, MdlsThatChangeOnTheWay) {
   EXPECT_EQ(found(), Names{"mdl_changed_in_flight"});
   Lam lam;
   mdl.ByteCount = 64;
-  Answer& building = a.begin([&](auto c, PVOID x) {
-    return a.adapter->Dispatch->NdkBuildLAM(a.adapter, &mdl, 64, c, x, lam.get(), &lam.size, &lam.offset);
-  });
+  Answer& building = a.begin(
+      [&](auto c, PVOID x) { return a.adapter->Dispatch->NdkBuildLAM(a.adapter, &mdl, 64, c, x, lam.get(), &lam.size, &lam.offset); });
   ++mdl.ByteOffset;
   a.wait(building);
   EXPECT_EQ(building.end(), STATUS_SUCCESS);
@@ -216,7 +215,8 @@ TEST_F(Memory, FastRegistrationsThatCannotBe) {
   EXPECT_EQ(found(), Names{"fast_pages_exceeded"});
   ++large.offset;
   const auto straight = reinterpret_cast<PVOID>(std::uintptr_t{0x7000000} + large.offset - 1);
-  EXPECT_NE(a.qp->Dispatch->NdkFastRegister(a.qp, nullptr, local, 1, lam.get()->AdapterPageArray, large.offset, 8, straight, 0), STATUS_SUCCESS);
+  EXPECT_NE(a.qp->Dispatch->NdkFastRegister(a.qp, nullptr, local, 1, lam.get()->AdapterPageArray, large.offset, 8, straight, 0),
+            STATUS_SUCCESS);
   EXPECT_EQ(found(), Names{"fast_offset_wrong"});
   EXPECT_NE(fast_register(a, local, lam, 1 << 20, NDK_OP_FLAG_ALLOW_LOCAL_WRITE), STATUS_SUCCESS);
   EXPECT_EQ(found(), Names{"fast_length_exceeded"});

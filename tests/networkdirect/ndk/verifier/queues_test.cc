@@ -12,8 +12,8 @@ class Queues : public Watched {
   void try_qp(ULONG receives, ULONG initiators, ULONG receive_sges, ULONG initiator_sges, ULONG inline_bytes) {
     a.create<NDK_QP>(
         [&](auto c, PVOID x, NDK_QP** place) {
-          return a.pd->Dispatch->NdkCreateQp(a.pd, a.cq, a.cq, nullptr, receives, initiators, receive_sges, initiator_sges, inline_bytes,
-                                             c, x, place);
+          return a.pd->Dispatch->NdkCreateQp(a.pd, a.cq, a.cq, nullptr, receives, initiators, receive_sges, initiator_sges, inline_bytes, c,
+                                             x, place);
         },
         STATUS_INVALID_PARAMETER);
   }

@@ -67,9 +67,8 @@ class Watched : public ::testing::Test {
     return side.request([&](auto c, PVOID x) { return region->Dispatch->NdkDeregisterMr(region, c, x); });
   }
   NTSTATUS initialize(Side& side, NDK_MR* region, ULONG pages = 8, bool remote = true) {
-    return side.request([&](auto c, PVOID x) {
-      return region->Dispatch->NdkInitializeFastRegisterMr(region, pages, remote ? 1 : 0, c, x);
-    });
+    return side.request(
+        [&](auto c, PVOID x) { return region->Dispatch->NdkInitializeFastRegisterMr(region, pages, remote ? 1 : 0, c, x); });
   }
   NDK_MR* fast_region(Side& side, ULONG pages = 8, bool remote = true) {
     NDK_MR* const region = side.make_mr(true);
@@ -92,8 +91,8 @@ class Watched : public ::testing::Test {
   static constexpr ULONG kRights = NDK_OP_FLAG_ALLOW_LOCAL_WRITE | NDK_OP_FLAG_ALLOW_REMOTE_READ | NDK_OP_FLAG_ALLOW_REMOTE_WRITE;
   NTSTATUS fast_register(Side& side, NDK_MR* region, Lam& lam, SIZE_T length = 2048, ULONG flags = kRights) {
     const auto base = std::uintptr_t{0x7000000} + lam.offset;
-    return side.qp->Dispatch->NdkFastRegister(side.qp, Side::word(50), region, lam.get()->AdapterPageCount,
-                                              lam.get()->AdapterPageArray, lam.offset, length, reinterpret_cast<PVOID>(base), flags);
+    return side.qp->Dispatch->NdkFastRegister(side.qp, Side::word(50), region, lam.get()->AdapterPageCount, lam.get()->AdapterPageArray,
+                                              lam.offset, length, reinterpret_cast<PVOID>(base), flags);
   }
   NTSTATUS invalidate(Side& side, NDK_OBJECT_HEADER& object) {
     return side.qp->Dispatch->NdkInvalidate(side.qp, Side::word(51), &object, 0);

@@ -84,8 +84,7 @@ struct Node : rdma::ListenHandler {
 };
 
 struct Lab {
-  explicit Lab(const IpAddress& a = IpAddress::v4(10, 0, 0, 1),
-               const IpAddress& b = IpAddress::v4(10, 0, 0, 2), std::uint64_t seed = 1)
+  explicit Lab(const IpAddress& a = IpAddress::v4(10, 0, 0, 1), const IpAddress& b = IpAddress::v4(10, 0, 0, 2), std::uint64_t seed = 1)
       : world(World::make_virtual(seed)),
         network(*world),
         host_a(network.add_host("host", a)),
@@ -209,9 +208,7 @@ TEST(CmDevice, ADestroyedQueuePairDisconnects) {
 /// Loses the packets whose ordinal in the whole network is in the list; opcode 0x64 only or all.
 struct LoseOne final : net::LinkFilter {
   explicit LoseOne(std::size_t index) : lost(index) {}
-  net::Verdict on_packet(net::PacketContext&) override {
-    return seen++ == lost ? net::Verdict::dropped() : net::Verdict::pass();
-  }
+  net::Verdict on_packet(net::PacketContext&) override { return seen++ == lost ? net::Verdict::dropped() : net::Verdict::pass(); }
   std::size_t lost;
   std::size_t seen = 0;
 };
@@ -259,8 +256,8 @@ TEST(CmDevice, AnyLostPacketOfTheLifeIsMadeGood) {
 TEST(CmDevice, WildWeather) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     Lab lab(IpAddress::v4(10, 0, 0, 1), IpAddress::v4(10, 0, 0, 2), seed);
-    net::RandomLoss weather(*lab.world, {.drop = {15, 100}, .duplicate = {10, 100}, .delay = {10, 100},
-                                         .corrupt = {5, 100}, .max_delay = Duration::ms(20)});
+    net::RandomLoss weather(
+        *lab.world, {.drop = {15, 100}, .duplicate = {10, 100}, .delay = {10, 100}, .corrupt = {5, 100}, .max_delay = Duration::ms(20)});
     lab.network.set_filter(&weather);
     for (int i = 0; i < 5; ++i) lab.connect();
     lab.world->run_for(Duration::s(200));
@@ -453,9 +450,7 @@ TEST(CmDevice, ALostRefusalIsHeardAtTheNextReply) {
 /// Loses a third of everything.
 struct Lossy final : net::LinkFilter {
   explicit Lossy(std::uint64_t seed) : rng(seed, "loss") {}
-  net::Verdict on_packet(net::PacketContext&) override {
-    return rng.below(3) == 0 ? net::Verdict::dropped() : net::Verdict::pass();
-  }
+  net::Verdict on_packet(net::PacketContext&) override { return rng.below(3) == 0 ? net::Verdict::dropped() : net::Verdict::pass(); }
   Rng rng;
 };
 

@@ -60,8 +60,7 @@ TEST(CmExchange, ConnectSaysWhatLinuxSays) {
   EXPECT_EQ(to_hex(ip.bytes()).substr(0, 4), "0040");
   EXPECT_EQ(to_hex(ip.get(cm::ip_header::source)), "0000000000000000000000000a000001");
   EXPECT_EQ(to_hex(ip.get(cm::ip_header::destination)), "0000000000000000000000000a000002");
-  EXPECT_EQ((ip.get(cm::ip_header::source_port) * 31u + 4420u) & 0xFFFFF,
-            req.get(cm::req::primary_flow_label));
+  EXPECT_EQ((ip.get(cm::ip_header::source_port) * 31u + 4420u) & 0xFFFFF, req.get(cm::req::primary_flow_label));
   EXPECT_EQ(first_reserved_set<cm::Req>(req.bytes()), std::nullopt);
 
   EXPECT_EQ(p.wire.log[1].tid(), p.wire.log[0].tid());
@@ -95,8 +94,7 @@ TEST(CmExchange, DepthsAreExchangedAndClamped) {
   p.target.device_limits.max_reads = 64;
   p.target.answer.responder_resources = 200;
   p.target.answer.initiator_depth = 200;
-  FakeQp& qp = p.host.connect(
-      kTargetAddress, {.private_data = {}, .responder_resources = 255, .initiator_depth = 8, .rnr_retry_count = 3});
+  FakeQp& qp = p.host.connect(kTargetAddress, {.private_data = {}, .responder_resources = 255, .initiator_depth = 8, .rnr_retry_count = 3});
   p.world->run_for(Duration::ms(1));
   const FakeQp& other = p.target_qp();
   EXPECT_EQ(p.target.last_request.responder_resources, 128) << "clamped to the host's device";
@@ -278,9 +276,7 @@ TEST(CmExchange, DisconnectBeforeTheAnswerWithdraws) {
 
 TEST(CmExchange, DataBeforeTheRtuEstablishes) {
   Pair p;
-  p.wire.decide = [](std::size_t, const SentMad& sent) {
-    return Fate{.copies = sent.attribute() == Attribute::rtu ? 0 : 1};
-  };
+  p.wire.decide = [](std::size_t, const SentMad& sent) { return Fate{.copies = sent.attribute() == Attribute::rtu ? 0 : 1}; };
   p.host.connect(kTargetAddress);
   p.world->run_for(Duration::ms(1));
   EXPECT_EQ(p.target_qp().log, "rtr");
@@ -403,9 +399,7 @@ TEST(CmExchange, AnyOneMessageMayBeLost) {
 TEST(CmExchange, AnyOneMessageMayComeTwice) {
   for (std::size_t doubled = 0; doubled < 5; ++doubled) {
     Pair p(7);
-    p.wire.decide = [&](std::size_t n, const SentMad&) {
-      return Fate{.copies = n == doubled ? 3 : 1, .delay = Duration::us(7)};
-    };
+    p.wire.decide = [&](std::size_t n, const SentMad&) { return Fate{.copies = n == doubled ? 3 : 1, .delay = Duration::us(7)}; };
     FakeQp& qp = p.host.connect(kTargetAddress);
     p.world->run_for(Duration::ms(10));
     ASSERT_EQ(qp.log, "rtr rts established") << doubled;
@@ -431,9 +425,7 @@ TEST(CmExchange, ALostRepIsReplacedAtTheRepeatedReq) {
 
 TEST(CmExchange, ThePassiveSideGivesUpAfterTheRetriesOfTheReq) {
   Pair p;
-  p.wire.decide = [](std::size_t, const SentMad& sent) {
-    return Fate{.copies = sent.attribute() == Attribute::req ? 1 : 0};
-  };
+  p.wire.decide = [](std::size_t, const SentMad& sent) { return Fate{.copies = sent.attribute() == Attribute::req ? 1 : 0}; };
   FakeQp& qp = p.host.connect(kTargetAddress);
   p.world->run_for(Duration::ms(1));
   p.host.cm->forget(qp);
@@ -522,8 +514,7 @@ TEST(CmExchange, AnyWeatherLeavesNothingBehind) {
     ASSERT_TRUE(p.both_gone()) << seed;
     for (const auto* node : {&p.host, &p.target}) {
       for (const auto& qp : node->qps) {
-        const bool ended = qp->was("disconnected") || qp->was("unreachable") ||
-                           qp->log.find("rejected") != std::string::npos;
+        const bool ended = qp->was("disconnected") || qp->was("unreachable") || qp->log.find("rejected") != std::string::npos;
         ASSERT_TRUE(ended) << seed << " " << qp->log;
         ASSERT_EQ(qp->log.find("disconnected"), qp->log.rfind("disconnected")) << seed << qp->log;
       }

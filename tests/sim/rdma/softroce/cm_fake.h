@@ -82,9 +82,7 @@ struct SentMad {
   IpAddress from;
   IpAddress to;
   cm::Mad mad;
-  cm::Attribute attribute() const {
-    return View<cm::MadHeader>{mad.bytes()}.get(cm::mad::attribute);
-  }
+  cm::Attribute attribute() const { return View<cm::MadHeader>{mad.bytes()}.get(cm::mad::attribute); }
   std::uint64_t tid() const { return View<cm::MadHeader>{mad.bytes()}.get(cm::mad::tid); }
   template <class L>
   View<L> as() const {
@@ -159,8 +157,7 @@ class FakeWire {
 /// One device: services below, a connection manager on top, and a listener that does what it is told.
 class FakeNode final : public CmServices, public rdma::ListenHandler {
  public:
-  FakeNode(World& world, FakeWire& wire, std::string name, IpAddress address,
-           const CmOptions& options = {}, SoftHooks* hooks = nullptr)
+  FakeNode(World& world, FakeWire& wire, std::string name, IpAddress address, const CmOptions& options = {}, SoftHooks* hooks = nullptr)
       : world_(world),
         wire_(wire),
         name_(std::move(name)),
@@ -193,8 +190,7 @@ class FakeNode final : public CmServices, public rdma::ListenHandler {
     qps.push_back(std::make_unique<FakeQp>(next_qpn++));
     return *qps.back();
   }
-  FakeQp& connect(const IpAddress& to, const rdma::ConnectionParameters& parameters = {},
-                  std::uint16_t port = 4420) {
+  FakeQp& connect(const IpAddress& to, const rdma::ConnectionParameters& parameters = {}, std::uint16_t port = 4420) {
     FakeQp& qp = new_qp();
     cm->connect(qp, {to, port}, parameters);
     return qp;
@@ -265,8 +261,8 @@ inline const IpAddress kRawAddress = IpAddress::v4(10, 0, 0, 9);
 
 /// A REQ as a well-behaved raw peer sends it to `to`. The tests change what they are about.
 struct RawReq {
-  explicit RawReq(const IpAddress& to, const IpAddress& from = kRawAddress,
-                  std::uint32_t comm_id = 0x5000, std::uint32_t qpn = 0x700, std::uint16_t port = 4420)
+  explicit RawReq(const IpAddress& to, const IpAddress& from = kRawAddress, std::uint32_t comm_id = 0x5000, std::uint32_t qpn = 0x700,
+                  std::uint16_t port = 4420)
       : mad(cm::Attribute::req, 0xABCD000000000000u + comm_id) {
     namespace ip = cm::ip_header;
     namespace req = cm::req;

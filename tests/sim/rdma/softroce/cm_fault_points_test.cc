@@ -21,9 +21,7 @@ struct OneDeparture final : SoftHooks {
 /// What one scenario leaves behind.
 struct Record {
   Record(SoftHooks& hooks, const CmOptions& options = {})
-      : world(World::make_virtual(11)),
-        wire(*world),
-        dut(*world, wire, "dut", kTargetAddress, options, &hooks) {
+      : world(World::make_virtual(11)), wire(*world), dut(*world, wire, "dut", kTargetAddress, options, &hooks) {
     dut.mtu = 3;
     dut.listen();
     dut.answer.responder_resources = 100;
@@ -33,12 +31,10 @@ struct Record {
     world->run_until_idle();
     std::string out;
     for (const SentMad& sent : wire.log) {
-      out += std::to_string(sent.time.count_ns()) + " " + to_string(sent.to) + " " +
-             to_hex(sent.mad.bytes()) + "\n";
+      out += std::to_string(sent.time.count_ns()) + " " + to_string(sent.to) + " " + to_hex(sent.mad.bytes()) + "\n";
     }
     for (const auto& qp : dut.qps) {
-      out += qp->log + " " + std::to_string(qp->path.send_psn) + " " +
-             std::to_string(qp->path.initiator_depth) + " " +
+      out += qp->log + " " + std::to_string(qp->path.send_psn) + " " + std::to_string(qp->path.initiator_depth) + " " +
              std::to_string(qp->path.rnr_retry_count) + "\n";
     }
     return out;
@@ -155,10 +151,7 @@ constexpr Scenario kScenarios[] = {
     [](Record& r) {
       r.dut.connect(kRawAddress, {.private_data = {}, .responder_resources = 4, .initiator_depth = 4});
       cm::Mad rep = Record::with_ids(Attribute::rep, 0x5000, r.own_id());
-      rep.message<cm::Rep>()
-          .set(cm::rep::local_qpn, 0x700)
-          .set(cm::rep::starting_psn, 77)
-          .set(cm::rep::rnr_retry_count, 3);
+      rep.message<cm::Rep>().set(cm::rep::local_qpn, 0x700).set(cm::rep::starting_psn, 77).set(cm::rep::rnr_retry_count, 3);
       r.deliver(rep);
       r.deliver(rep);
     },

@@ -14,9 +14,7 @@ namespace ip = cm::ip_header;
 
 struct Bench {
   explicit Bench(const CmOptions& options = {}, SoftHooks* hooks = nullptr)
-      : world(World::make_virtual(1)),
-        wire(*world),
-        target(*world, wire, "target", kTargetAddress, options, hooks) {
+      : world(World::make_virtual(1)), wire(*world), target(*world, wire, "target", kTargetAddress, options, hooks) {
     target.mtu = 4;
     target.listen();
   }
@@ -101,7 +99,11 @@ TEST(CmRaw, EachFaultOfAReqHasItsReason) {
       {"source 127.0.0.9", [](RawReq& r) { r.ip_byte(4 + 12, 127); }, 28},
       {"source 0.0.0.9", [](RawReq& r) { r.ip_byte(4 + 12, 0); }, 28},
       {"source multicast", [](RawReq& r) { r.ip_byte(4 + 12, 224); }, 28},
-      {"source broadcast", [](RawReq& r) { for (std::size_t i = 16; i < 20; ++i) r.ip_byte(i, 255); }, 28},
+      {"source broadcast",
+       [](RawReq& r) {
+         for (std::size_t i = 16; i < 20; ++i) r.ip_byte(i, 255);
+       },
+       28},
       {"destination of somebody else", [](RawReq& r) { r.ip_byte(20 + 15, 77); }, 28},
       {"UC", [](RawReq& r) { r.set(req::transport, cm::Transport::uc); }, 9},
       {"RD", [](RawReq& r) { r.set(req::transport, cm::Transport::rd); }, 9},
@@ -186,8 +188,8 @@ TEST(CmRaw, AnswersGoToThePrimaryLocalGid) {
   EXPECT_EQ(b.wire.last().to, elsewhere);
   EXPECT_EQ(b.target.qps[0]->path.peer, elsewhere);
   // Nowhere to answer to: not a word.
-  for (const IpAddress bad : {IpAddress{}, IpAddress::v4(255, 255, 255, 255), IpAddress::v4(239, 0, 0, 1),
-                              IpAddress::v4(0, 0, 0, 0), *IpAddress::parse("fd00::9")}) {
+  for (const IpAddress bad : {IpAddress{}, IpAddress::v4(255, 255, 255, 255), IpAddress::v4(239, 0, 0, 1), IpAddress::v4(0, 0, 0, 0),
+                              *IpAddress::parse("fd00::9")}) {
     RawReq lost(kTargetAddress, kRawAddress, 0x5001, 0x701);
     lost.set(req::primary_local_gid, bad.bytes());
     b.deliver(lost);
@@ -595,7 +597,11 @@ TEST(CmRaw, EveryEndOfAHeldReply) {
     const char* told;  // after rtr accepted
   };
   const std::vector<Case> cases = {
-      {"refuse", [](auto& b) { b.target.cm->refuse(*b.qp, 28, Bytes{9, 8}); }, " REJ", 28, " error"},
+      {"refuse",
+       [](auto& b) {
+         b.target.cm->refuse(*b.qp, 28, Bytes{9, 8});
+       },
+       " REJ", 28, " error"},
       {"refuse for a reason", [](auto& b) { b.target.cm->refuse(*b.qp, 3, {}); }, " REJ", 3, " error"},
       {"disconnect", [](auto& b) { b.target.cm->disconnect(*b.qp); }, " REJ", 28, " error disconnected"},
       {"destroyed", [](auto& b) { b.target.cm->forget(*b.qp); }, " REJ", 28, ""},
@@ -607,8 +613,7 @@ TEST(CmRaw, EveryEndOfAHeldReply) {
       {"fail, destroyed", [](auto& b) { b.qp->fail(), b.target.cm->forget(*b.qp); }, " REJ", 28, ""},
       {"peer rejects", [&](auto& b) { b.deliver(peers_reject(b, 28)); }, "", -1, " error rejected:28"},
       {"peer gives up", gives_up, "", -1, " error rejected:4"},
-      {"peer disconnects", [](auto& b) { b.deliver(Bench::dreq(0x5000, b.own, b.qp->number())); }, " DREP", -1,
-       " error disconnected"},
+      {"peer disconnects", [](auto& b) { b.deliver(Bench::dreq(0x5000, b.own, b.qp->number())); }, " DREP", -1, " error disconnected"},
       {"peer's queue pair anew", [&](auto& b) { starts_afresh(b, 0x6000, 0x700); }, " REJ REJ", 10, " error disconnected"},
       {"peer's ID anew", [&](auto& b) { starts_afresh(b, 0x5000, 0x900); }, " REJ REJ", 10, " error disconnected"},
   };
@@ -663,10 +668,10 @@ TEST(CmRaw, ARejectedReplyIsNotADisconnect) {
     std::uint16_t reason;
     const char* told;
   };
-  for (const Case& c : {Case{"", 28, "rtr error rejected:28"}, Case{"", 3, "rtr error rejected:3"},
-                        Case{"mra", 28, "rtr error rejected:28"}, Case{"mra", 10, "rtr error rejected:10"},
-                        Case{"rtu", 28, "rtr rts established error disconnected"},
-                        Case{"data", 28, "rtr rts established error disconnected"}}) {
+  for (const Case& c :
+       {Case{"", 28, "rtr error rejected:28"}, Case{"", 3, "rtr error rejected:3"}, Case{"mra", 28, "rtr error rejected:28"},
+        Case{"mra", 10, "rtr error rejected:10"}, Case{"rtu", 28, "rtr rts established error disconnected"},
+        Case{"data", 28, "rtr rts established error disconnected"}}) {
     SCOPED_TRACE(c.told + std::string(" after ") + c.before);
     Bench b;
     b.deliver(RawReq(kTargetAddress));
@@ -734,7 +739,8 @@ TEST(CmRaw, TheUsersSourcePortIsWhatThePeerIsTold) {
     EXPECT_EQ(chosen[0].as<cm::Req>().get(req::primary_flow_label), (port * 31u + 4420u) & 0xFFFFF);
     EXPECT_EQ(chosen[1].mad, plain[1].mad);
     // With the port and what is made of it set back, it is the same REQ.
-    chosen[0].mad.message<cm::Req>()
+    chosen[0]
+        .mad.message<cm::Req>()
         .set(req::primary_flow_label, plain[0].as<cm::Req>().get(req::primary_flow_label))
         .set(req::private_data, plain[0].as<cm::Req>().get(req::private_data));
     EXPECT_EQ(chosen[0].mad, plain[0].mad);

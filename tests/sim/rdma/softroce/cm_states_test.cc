@@ -68,8 +68,7 @@ TEST(CmStates, EveryStateAndEvent) {
       const auto event = static_cast<CmEvent>(e);
       const auto target = cm_next(state, event);
       if (!target) continue;
-      seen += std::string(name_of(state)) + " + " + std::string(name_of(event)) + " -> " +
-              std::string(name_of(*target)) + "\n";
+      seen += std::string(name_of(state)) + " + " + std::string(name_of(event)) + " -> " + std::string(name_of(*target)) + "\n";
     }
   }
   EXPECT_EQ(seen, kAllowed);

@@ -142,8 +142,7 @@ class CmTshark : public testing::TestWithParam<bool> {};
 TEST_P(CmTshark, DissectsEverything) {
   if (!have_tshark()) GTEST_SKIP() << "no tshark on this machine";
   const bool v4 = GetParam();
-  const auto log = v4 ? everything(kHostAddress, kTargetAddress)
-                      : everything(*IpAddress::parse("fd00::1"), *IpAddress::parse("fd00::2"));
+  const auto log = v4 ? everything(kHostAddress, kTargetAddress) : everything(*IpAddress::parse("fd00::1"), *IpAddress::parse("fd00::2"));
   ASSERT_GE(log.size(), 11u);
   TemporaryFile file;
   write_pcap(file.path, log);
@@ -158,8 +157,7 @@ TEST_P(CmTshark, DissectsEverything) {
   }
   EXPECT_EQ(attributes, expected);
 }
-INSTANTIATE_TEST_SUITE_P(Both, CmTshark, testing::Bool(),
-                         [](const auto& which) { return which.param ? "IPv4" : "IPv6"; });
+INSTANTIATE_TEST_SUITE_P(Both, CmTshark, testing::Bool(), [](const auto& which) { return which.param ? "IPv4" : "IPv6"; });
 
 TEST(CmTsharkFields, AreWhatWeMeant) {
   if (!have_tshark()) GTEST_SKIP() << "no tshark on this machine";
@@ -174,25 +172,22 @@ TEST(CmTsharkFields, AreWhatWeMeant) {
     std::snprintf(out, sizeof out, "0x%0*llx", digits, static_cast<unsigned long long>(number));
     return std::string(out);
   };
-  const std::vector<std::pair<std::string, std::string>> in_req = {
-      {"req.serviceid.dport", "0x1144"},
-      {"req.localqpn", hex(req.get(cm::req::local_qpn), 6)},
-      {"req.startpsn", hex(req.get(cm::req::starting_psn), 6)},
-      {"req.responderres", "0x10"},
-      {"req.maxcmretr", "0x0f"},
-      {"req.pppmtu", "0x05"},
-      {"req.prim_localacktout", "0x10"},
-      {"req.prim_localgid_ipv4", "10.0.0.1"},
-      {"req.ip_cm.sip4", "10.0.0.1"},
-      {"req.ip_cm.dip4", "10.0.0.2"}};
-  const std::vector<std::pair<std::string, std::string>> in_rep = {
-      {"rep.localqpn", hex(rep.get(cm::rep::local_qpn), 6)},
-      {"rep.startpsn", hex(rep.get(cm::rep::starting_psn), 6)},
-      {"rep.tgtackdelay", "0x0a"},
-      {"rep.rnrretrcount", "0x07"}};
+  const std::vector<std::pair<std::string, std::string>> in_req = {{"req.serviceid.dport", "0x1144"},
+                                                                   {"req.localqpn", hex(req.get(cm::req::local_qpn), 6)},
+                                                                   {"req.startpsn", hex(req.get(cm::req::starting_psn), 6)},
+                                                                   {"req.responderres", "0x10"},
+                                                                   {"req.maxcmretr", "0x0f"},
+                                                                   {"req.pppmtu", "0x05"},
+                                                                   {"req.prim_localacktout", "0x10"},
+                                                                   {"req.prim_localgid_ipv4", "10.0.0.1"},
+                                                                   {"req.ip_cm.sip4", "10.0.0.1"},
+                                                                   {"req.ip_cm.dip4", "10.0.0.2"}};
+  const std::vector<std::pair<std::string, std::string>> in_rep = {{"rep.localqpn", hex(rep.get(cm::rep::local_qpn), 6)},
+                                                                   {"rep.startpsn", hex(rep.get(cm::rep::starting_psn), 6)},
+                                                                   {"rep.tgtackdelay", "0x0a"},
+                                                                   {"rep.rnrretrcount", "0x07"}};
   const auto expect_fields = [&](int frame, const auto& fields) {
-    std::string command = "tshark -r " + std::string(file.path) +
-                          " -Y frame.number==" + std::to_string(frame) + " -T fields";
+    std::string command = "tshark -r " + std::string(file.path) + " -Y frame.number==" + std::to_string(frame) + " -T fields";
     std::string expected;
     for (const auto& [name, value] : fields) {
       command += " -e infiniband.cm." + name;

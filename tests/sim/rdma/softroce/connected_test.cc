@@ -16,8 +16,7 @@ struct End final : rdma::ConnectionHandler, rdma::ListenHandler, rdma::Completio
     device = std::move(make_softroce(world, host, options)).value();
     domain = device->allocate_protection_domain();
     cq = device->create_completion_queue(256);
-    region = domain->register_memory(
-        memory, rdma::Access::local_write | rdma::Access::remote_write | rdma::Access::remote_read);
+    region = domain->register_memory(memory, rdma::Access::local_write | rdma::Access::remote_write | rdma::Access::remote_read);
   }
   std::unique_ptr<rdma::QueuePair> make_qp() {
     rdma::QueuePairOptions options;
@@ -48,8 +47,7 @@ struct End final : rdma::ConnectionHandler, rdma::ListenHandler, rdma::Completio
   void on_completions() override {
     ++notified;
     rdma::Completion one[4];
-    for (std::size_t n = cq->poll(one); n > 0; n = cq->poll(one))
-      all.insert(all.end(), one, one + n);
+    for (std::size_t n = cq->poll(one); n > 0; n = cq->poll(one)) all.insert(all.end(), one, one + n);
     cq->request_notify(*this);
   }
 

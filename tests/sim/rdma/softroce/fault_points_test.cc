@@ -28,15 +28,12 @@ RawPacket packet(Opcode opcode, std::uint32_t psn, Bytes headers = {}, std::size
   return p;
 }
 RawPacket only(std::uint32_t psn) { return packet(Opcode::send_only, psn, {}, 5); }
-RawPacket answer(std::uint32_t psn, std::uint8_t syndrome) {
-  return packet(Opcode::acknowledge, psn, aeth(syndrome));
-}
+RawPacket answer(std::uint32_t psn, std::uint8_t syndrome) { return packet(Opcode::acknowledge, psn, aeth(syndrome)); }
 
 /// One scene: a fresh device, something that happens, and all that can be seen of it.
 class Scene {
  public:
-  explicit Scene(SoftHooks* hooks, std::function<void(RigOptions&)> adjust = {})
-      : rig(options(hooks, adjust)) {
+  explicit Scene(SoftHooks* hooks, std::function<void(RigOptions&)> adjust = {}) : rig(options(hooks, adjust)) {
     rig.peer.strict = false;
     rig.dut.fill(1);
     va = rig.dut.region->address();
@@ -51,8 +48,7 @@ class Scene {
     }
     return *this;
   }
-  Scene& post(SendOpcode opcode, std::uint32_t length,
-              const std::function<void(rdma::SendRequest&)>& adjust = {}) {
+  Scene& post(SendOpcode opcode, std::uint32_t length, const std::function<void(rdma::SendRequest&)>& adjust = {}) {
     rig.dut.post(opcode, id++, 0x100, length, adjust);
     return *this;
   }
@@ -89,10 +85,9 @@ class Scene {
     rig.peer.datagrams.clear();
     for (auto* side : {rig.dut.send_cq.get(), rig.dut.receive_cq.get()}) {
       for (const rdma::Completion& c : Side::take(*side)) {
-        log += "completion " + std::to_string(c.id) + " " +
-               std::to_string(static_cast<int>(c.status)) + " " + std::to_string(c.byte_length) +
-               " " + std::to_string(static_cast<int>(c.opcode)) + " " + std::to_string(c.qp_number) +
-               " " + std::to_string(c.immediate) + " " + std::to_string(c.invalidated_rkey) + "\n";
+        log += "completion " + std::to_string(c.id) + " " + std::to_string(static_cast<int>(c.status)) + " " +
+               std::to_string(c.byte_length) + " " + std::to_string(static_cast<int>(c.opcode)) + " " + std::to_string(c.qp_number) + " " +
+               std::to_string(c.immediate) + " " + std::to_string(c.invalidated_rkey) + "\n";
       }
     }
     log += std::string(rdma::name_of(rig.dut.qp->state())) + "\n";
@@ -104,8 +99,7 @@ class Scene {
 using SceneFunction = std::function<void(Scene&)>;
 
 void responder_scenes(SoftHooks* hooks, std::string& text) {
-  const auto scene = [&](const SceneFunction& play,
-                         const std::function<void(RigOptions&)>& adjust = {}) {
+  const auto scene = [&](const SceneFunction& play, const std::function<void(RigOptions&)>& adjust = {}) {
     Scene s(hooks, adjust);
     play(s);
     text += s.text() + "---\n";
@@ -163,8 +157,7 @@ void responder_scenes(SoftHooks* hooks, std::string& text) {
       const std::vector<std::vector<RawPacket>> kBroken = {
           {packet(Opcode::send_middle, kIn, {}, kMtu), packet(Opcode::send_last, kIn + 1, {}, 4)},
           {packet(Opcode::send_first, kIn, {}, kMtu), only(kIn + 1)},
-          {packet(Opcode::send_first, kIn, {}, kMtu - 8),
-           packet(Opcode::send_last, kIn + 1, {}, 4)},
+          {packet(Opcode::send_first, kIn, {}, kMtu - 8), packet(Opcode::send_last, kIn + 1, {}, 4)},
           {packet(Opcode::send_first, kIn, {}, kMtu), packet(Opcode::send_last, kIn + 1)},
           {packet(Opcode::write_first, kIn, two, kMtu), packet(Opcode::write_last, kIn + 1, {}, 4)},
           {packet(Opcode::send_first, kIn, {}, kMtu), packet(Opcode::send_last, kIn + 1, {}, kMtu)},
@@ -172,8 +165,7 @@ void responder_scenes(SoftHooks* hooks, std::string& text) {
           {packet(Opcode::write_only, kIn, reth(s.va, s.rkey ^ 1, 8), 8)},
           {packet(Opcode::write_only, kIn, reth(s.va - 4, s.rkey, 8), 8), only(kIn + 1)},
           {packet(Opcode::fetch_and_add, kIn, atomic_eth(s.va + 4, s.rkey, 1, 0))},
-          {packet(Opcode::write_only, kIn, reth(0, 0, 0)),
-           packet(Opcode::read_request, kIn + 1, reth(0, 0, 0))},
+          {packet(Opcode::write_only, kIn, reth(0, 0, 0)), packet(Opcode::read_request, kIn + 1, reth(0, 0, 0))},
           {packet(Opcode::write_only, kIn, reth(s.va, s.rkey, 8), 8),
            packet(Opcode::write_only_with_immediate, kIn + 1, reth(s.va, s.rkey, 8) + word(7), 8)}};
       s.in(kBroken[static_cast<std::size_t>(i)]);
@@ -188,8 +180,7 @@ void responder_scenes(SoftHooks* hooks, std::string& text) {
     auto less = s.rig.dut.domain->register_memory(s.rig.dut.memory, Access::remote_read);
     s.in({packet(Opcode::write_only, kIn, reth(less->address(), less->rkey(), 8), 8)});
   });
-  scene([](Scene& s) { s.in({packet(Opcode::read_request, kIn, reth(s.va, s.rkey, 8))}); },
-        [](RigOptions& o) { o.depth = 0; });
+  scene([](Scene& s) { s.in({packet(Opcode::read_request, kIn, reth(s.va, s.rkey, 8))}); }, [](RigOptions& o) { o.depth = 0; });
   scene(
       [](Scene& s) {
         s.rig.peer.send(packet(Opcode::read_request, kIn, reth(s.va, s.rkey, 10 * kMtu)));
@@ -200,8 +191,7 @@ void responder_scenes(SoftHooks* hooks, std::string& text) {
         o.engine.read_burst_packets = 1;
       });
   scene([](Scene& s) {  // reads and their replay
-    s.in({packet(Opcode::read_request, kIn, reth(s.va, s.rkey, 8)),
-          packet(Opcode::read_request, kIn + 1, reth(s.va, s.rkey, 3 * kMtu)),
+    s.in({packet(Opcode::read_request, kIn, reth(s.va, s.rkey, 8)), packet(Opcode::read_request, kIn + 1, reth(s.va, s.rkey, 3 * kMtu)),
           packet(Opcode::read_request, kIn + 1, reth(s.va, s.rkey, 3 * kMtu)),
           packet(Opcode::read_request, kIn + 2, reth(s.va + kMtu, s.rkey, 2 * kMtu))});
   });
@@ -220,8 +210,7 @@ void responder_scenes(SoftHooks* hooks, std::string& text) {
     s.run();
     s.in({packet(Opcode::read_request, kIn, reth(0, fast->rkey(), 8)),
           packet(Opcode::send_only_with_invalidate, kIn + 1, word(fast->rkey()), 4),
-          packet(Opcode::read_request, kIn, reth(0, fast->rkey(), 8)),
-          packet(Opcode::write_only, kIn + 2, reth(0, fast->rkey(), 8), 8)});
+          packet(Opcode::read_request, kIn, reth(0, fast->rkey(), 8)), packet(Opcode::write_only, kIn + 2, reth(0, fast->rkey(), 8), 8)});
   });
   scene([](Scene& s) {  // invalidate, and nothing before it
     auto fast = s.rig.dut.domain->allocate_fast_region(64);
@@ -253,11 +242,10 @@ void responder_scenes(SoftHooks* hooks, std::string& text) {
   for (int i = 0; i < 4; ++i) {
     scene([i](Scene& s) {  // the end of a region
       const std::uint64_t end = s.va + s.rig.dut.region->length();
-      const std::vector<RawPacket> kBeyond = {
-          packet(Opcode::write_only, kIn, reth(end - 7, s.rkey, 8), 8),
-          packet(Opcode::read_request, kIn, reth(end - kMtu, s.rkey, 2 * kMtu)),
-          packet(Opcode::write_first, kIn, reth(end - kMtu, s.rkey, 2 * kMtu), kMtu),
-          packet(Opcode::fetch_and_add, kIn, atomic_eth(end, s.rkey, 1, 0))};
+      const std::vector<RawPacket> kBeyond = {packet(Opcode::write_only, kIn, reth(end - 7, s.rkey, 8), 8),
+                                              packet(Opcode::read_request, kIn, reth(end - kMtu, s.rkey, 2 * kMtu)),
+                                              packet(Opcode::write_first, kIn, reth(end - kMtu, s.rkey, 2 * kMtu), kMtu),
+                                              packet(Opcode::fetch_and_add, kIn, atomic_eth(end, s.rkey, 1, 0))};
       s.in({kBeyond[static_cast<std::size_t>(i)]});
     });
   }
@@ -268,8 +256,7 @@ void responder_scenes(SoftHooks* hooks, std::string& text) {
     s.in({packet(Opcode::write_only, kIn, there, 8)});
   });
   scene([](Scene& s) {  // a duplicate that asks for more
-    s.in({packet(Opcode::read_request, kIn, reth(s.va, s.rkey, 8)),
-          packet(Opcode::read_request, kIn, reth(s.va, s.rkey, 16))});
+    s.in({packet(Opcode::read_request, kIn, reth(s.va, s.rkey, 8)), packet(Opcode::read_request, kIn, reth(s.va, s.rkey, 16))});
   });
   scene(
       [](Scene& s) {  // a READ that is remembered in the place of an atomic
@@ -280,14 +267,12 @@ void responder_scenes(SoftHooks* hooks, std::string& text) {
 }
 
 void requester_scenes(SoftHooks* hooks, std::string& text) {
-  const auto scene = [&](const SceneFunction& play,
-                         const std::function<void(RigOptions&)>& adjust = {}) {
+  const auto scene = [&](const SceneFunction& play, const std::function<void(RigOptions&)>& adjust = {}) {
     Scene s(hooks, adjust);
     play(s);
     text += s.text() + "---\n";
   };
-  scene(
-      [](Scene& s) { s.post(SendOpcode::send, 2 * kMtu + 5).run().in({answer(kOut + 2, 0x1F)}); });
+  scene([](Scene& s) { s.post(SendOpcode::send, 2 * kMtu + 5).run().in({answer(kOut + 2, 0x1F)}); });
   scene([](Scene& s) {  // go-back-N
     for (int i = 0; i < 3; ++i) s.post(SendOpcode::send, 4);
     s.run().in({answer(kOut + 1, 0x60)}).in({answer(kOut + 2, 0x1F)});
@@ -303,8 +288,7 @@ void requester_scenes(SoftHooks* hooks, std::string& text) {
   });
   scene([](Scene& s) {  // RNR
     s.post(SendOpcode::send, 4).run();
-    for (int i = 0; i < 5; ++i)
-      s.in({answer(kOut, 0x2C)}).run(Duration::us(320)).run(Duration::us(400));
+    for (int i = 0; i < 5; ++i) s.in({answer(kOut, 0x2C)}).run(Duration::us(320)).run(Duration::us(400));
   });
   scene([](Scene& s) {  // window
     for (int i = 0; i < 8; ++i) s.post(SendOpcode::rdma_write, 4);
@@ -316,15 +300,10 @@ void requester_scenes(SoftHooks* hooks, std::string& text) {
         s.post(SendOpcode::send, 4, [](auto& r) { r.fence = true; }).run();
       },
       [](RigOptions& o) { o.depth = 1; });
-  scene([](Scene& s) {
-    s.post(SendOpcode::rdma_read, 8)
-        .post(SendOpcode::send, 4, [](auto& r) { r.fence = true; })
-        .run();
-  });
+  scene([](Scene& s) { s.post(SendOpcode::rdma_read, 8).post(SendOpcode::send, 4, [](auto& r) { r.fence = true; }).run(); });
   scene([](Scene& s) {  // a lost read response
     s.post(SendOpcode::rdma_read, 3 * kMtu).run();
-    s.in({packet(Opcode::read_response_first, kOut, aeth(0x1F), kMtu),
-          packet(Opcode::read_response_last, kOut + 2, aeth(0x1F), kMtu)});
+    s.in({packet(Opcode::read_response_first, kOut, aeth(0x1F), kMtu), packet(Opcode::read_response_last, kOut + 2, aeth(0x1F), kMtu)});
   });
   scene([](Scene& s) {  // a fatal NAK
     for (int i = 0; i < 4; ++i) s.post(SendOpcode::send, 4);
@@ -414,7 +393,7 @@ TEST(Departures, NamesAreDifferentAndExplained) {
   for (const FaultPoint& p : soft_fault_points()) {
     EXPECT_TRUE(names.insert(p.name).second) << p.name;
     EXPECT_FALSE(p.breaks.empty());
-      }
+  }
   EXPECT_GE(names.size(), 40u);
 }
 

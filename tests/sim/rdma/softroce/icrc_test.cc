@@ -169,8 +169,7 @@ TEST_P(IcrcVectors, TosAndTtlDoNotMatterButEndpointsDo) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, IcrcVectors, testing::ValuesIn(kVectors),
-                         [](const auto& made) { return std::string(made.param.name); });
+INSTANTIATE_TEST_SUITE_P(All, IcrcVectors, testing::ValuesIn(kVectors), [](const auto& made) { return std::string(made.param.name); });
 
 TEST(Icrc, AnyIdentificationOfAnyLengthIsSolved) {
   Rng rng(7);

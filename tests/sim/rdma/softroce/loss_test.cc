@@ -44,11 +44,10 @@ class Loss : public testing::TestWithParam<SendOpcode> {
     const SendOpcode opcode = GetParam();
     const bool atomic = opcode == SendOpcode::fetch_and_add;
     ASSERT_TRUE(rig.a.post(SendOpcode::send, 1, 0, 4));
-    ASSERT_TRUE(rig.a.post_to(rig.b, opcode, 2, 0x100, atomic ? 8 : kLength,
-                              atomic ? 0x8000 : 0x2000, [](auto& r) {
-                                r.swap_or_add = 3;
-                                r.immediate = 77;
-                              }));
+    ASSERT_TRUE(rig.a.post_to(rig.b, opcode, 2, 0x100, atomic ? 8 : kLength, atomic ? 0x8000 : 0x2000, [](auto& r) {
+      r.swap_or_add = 3;
+      r.immediate = 77;
+    }));
     ASSERT_TRUE(rig.a.post(SendOpcode::send, 3, 0x10, 4));
     ASSERT_TRUE(rig.settle());
     const auto sent = rig.a.sends();
@@ -57,8 +56,7 @@ class Loss : public testing::TestWithParam<SendOpcode> {
       EXPECT_EQ(sent[i].id, i + 1);
       EXPECT_EQ(sent[i].status, CompletionStatus::success);
     }
-    const bool takes_receive =
-        opcode == SendOpcode::send || opcode == SendOpcode::rdma_write_with_immediate;
+    const bool takes_receive = opcode == SendOpcode::send || opcode == SendOpcode::rdma_write_with_immediate;
     const auto received = rig.b.receives();
     ASSERT_EQ(received.size(), takes_receive ? 3u : 2u);
     EXPECT_TRUE(same(rig.b.bytes(0x4000, 4), rig.a.bytes(0, 4)));
@@ -86,8 +84,7 @@ TEST_P(Loss, EveryPacketOfEitherDirectionOnce) {
   for (const char* link : {"a->b", "b->a"}) {
     for (std::uint64_t ordinal = 0; ordinal < 9; ++ordinal) {
       for (std::uint64_t count = 1; count <= 3; ++count) {
-        SCOPED_TRACE(std::string(link) + " " + std::to_string(ordinal) + "+" +
-                     std::to_string(count));
+        SCOPED_TRACE(std::string(link) + " " + std::to_string(ordinal) + "+" + std::to_string(count));
         LoseOne filter;
         filter.link = link;
         filter.ordinal = ordinal;
@@ -102,8 +99,7 @@ TEST_P(Loss, EveryPacketDuplicatedOrOvertaken) {
   for (const char* link : {"a->b", "b->a"}) {
     for (std::uint64_t ordinal = 0; ordinal < 9; ++ordinal) {
       for (int kind = 0; kind < 3; ++kind) {
-        SCOPED_TRACE(std::string(link) + " " + std::to_string(ordinal) + " " +
-                     std::to_string(kind));
+        SCOPED_TRACE(std::string(link) + " " + std::to_string(ordinal) + " " + std::to_string(kind));
         LoseOne filter;
         filter.link = link;
         filter.ordinal = ordinal;
@@ -137,12 +133,10 @@ TEST_P(RequestLoss, IsReportedAndDoesNotWaitForTheTimer) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Messages, RequestLoss,
-                         testing::Values(SendOpcode::send, SendOpcode::rdma_write,
-                                         SendOpcode::rdma_write_with_immediate));
+                         testing::Values(SendOpcode::send, SendOpcode::rdma_write, SendOpcode::rdma_write_with_immediate));
 
 INSTANTIATE_TEST_SUITE_P(Messages, Loss,
-                         testing::Values(SendOpcode::send, SendOpcode::rdma_write,
-                                         SendOpcode::rdma_write_with_immediate,
+                         testing::Values(SendOpcode::send, SendOpcode::rdma_write, SendOpcode::rdma_write_with_immediate,
                                          SendOpcode::rdma_read, SendOpcode::fetch_and_add));
 
 }  // namespace

@@ -73,11 +73,10 @@ TEST_P(MessageSizes, WriteWithImmediate) {
   rig.a.fill(3);
   for (const std::uint32_t size : sizes()) {
     ASSERT_TRUE(rig.b.post_receive(9, 0, 0));
-    ASSERT_TRUE(
-        rig.a.post_to(rig.b, SendOpcode::rdma_write_with_immediate, 1, 5, size, 1001, [](auto& r) {
-          r.immediate = 0x01020304;
-          r.solicited = true;
-        }));
+    ASSERT_TRUE(rig.a.post_to(rig.b, SendOpcode::rdma_write_with_immediate, 1, 5, size, 1001, [](auto& r) {
+      r.immediate = 0x01020304;
+      r.solicited = true;
+    }));
     ASSERT_TRUE(rig.settle());
     const auto received = rig.b.receives();
     ASSERT_EQ(received.size(), 1u) << size;
@@ -132,8 +131,7 @@ TEST(Messages, ImmediateInvalidateAndSolicited) {
   registration.region = fast.get();
   registration.memory = MutableBytes{rig.b.memory}.subspan(8192, 8192);
   registration.iova = 0xff3beddac1071000;
-  registration.access =
-      rdma::Access::local_write | rdma::Access::remote_write | rdma::Access::remote_read;
+  registration.access = rdma::Access::local_write | rdma::Access::remote_write | rdma::Access::remote_read;
   registration.key_byte = 0x42;
   ASSERT_TRUE(rig.b.qp->post_send(registration));
   rig.settle();
@@ -170,15 +168,14 @@ TEST(Messages, ImmediateInvalidateAndSolicited) {
 
 /// A fast registration over `memory` by `by`, at I/O address `kWindow` under key byte `byte`.
 constexpr std::uint64_t kWindow = 0x7000'0000'0000;
-CompletionStatus fast_register(Side& side, rdma::QueuePair& by, rdma::MemoryRegion& region, MutableBytes memory,
-                               std::uint8_t byte, bool this_queue_only, Rig& rig) {
+CompletionStatus fast_register(Side& side, rdma::QueuePair& by, rdma::MemoryRegion& region, MutableBytes memory, std::uint8_t byte,
+                               bool this_queue_only, Rig& rig) {
   rdma::SendRequest request;
   request.opcode = SendOpcode::fast_register;
   request.region = &region;
   request.memory = memory;
   request.iova = kWindow;
-  request.access = rdma::Access::local_write | rdma::Access::remote_write | rdma::Access::remote_read |
-                   rdma::Access::remote_atomic;
+  request.access = rdma::Access::local_write | rdma::Access::remote_write | rdma::Access::remote_read | rdma::Access::remote_atomic;
   request.key_byte = byte;
   request.this_queue_only = this_queue_only;
   EXPECT_TRUE(by.post_send(request));
@@ -251,14 +248,13 @@ TEST(Messages, RegionsAtAddressesOfTheCallersChoice) {
   // Ordinary regions get the addresses that they would have had without.
   Rig other;
   Bytes memory(64);
-  EXPECT_EQ(rig.b.domain->register_memory(memory, access)->address(),
-            other.b.domain->register_memory(memory, access)->address());
+  EXPECT_EQ(rig.b.domain->register_memory(memory, access)->address(), other.b.domain->register_memory(memory, access)->address());
 }
 
 // One key, used by the peer of its queue pair and by the peer of another, in each way there is.
 TEST(Messages, AKeyForOneQueuePairIsUnknownOnOthers) {
-  for (const SendOpcode opcode : {SendOpcode::rdma_write, SendOpcode::rdma_read, SendOpcode::fetch_and_add,
-                                  SendOpcode::send_with_invalidate}) {
+  for (const SendOpcode opcode :
+       {SendOpcode::rdma_write, SendOpcode::rdma_read, SendOpcode::fetch_and_add, SendOpcode::send_with_invalidate}) {
     for (const bool this_queue_only : {false, true}) {
       for (const bool same_queue : {false, true}) {
         SCOPED_TRACE(static_cast<int>(opcode) * 100 + (this_queue_only ? 10 : 0) + (same_queue ? 1 : 0));
@@ -446,8 +442,7 @@ TEST(Messages, InlineDataAndSgeListsAndUnsignaled) {
     r.signaled = false;
   });
   rig.a.fill(6);  // inline data was copied at post time
-  const rdma::Sge sges[] = {rig.a.region->sge(1, 10), rig.a.region->sge(500, 1500),
-                            rig.a.region->sge(100, 0), rig.a.region->sge(20, 7)};
+  const rdma::Sge sges[] = {rig.a.region->sge(1, 10), rig.a.region->sge(500, 1500), rig.a.region->sge(100, 0), rig.a.region->sge(20, 7)};
   rdma::SendRequest request;
   request.id = 2;
   request.sges = sges;

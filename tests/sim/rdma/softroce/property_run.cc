@@ -69,8 +69,7 @@ struct Actor {
 
 class Property {
  public:
-  Property(std::uint64_t seed, SoftHooks* hooks)
-      : rng_(seed, "property"), rig_(options(seed, hooks)), a_(rig_.a), b_(rig_.b) {
+  Property(std::uint64_t seed, SoftHooks* hooks) : rng_(seed, "property"), rig_(options(seed, hooks)), a_(rig_.a), b_(rig_.b) {
     for (Actor* actor : {&a_, &b_}) {
       for (std::size_t at = 0; at + 8 <= kMemory; at += 8) {
         store_le<std::uint64_t>(&actor->side.memory[at], rng_.next());
@@ -93,8 +92,7 @@ class Property {
     if (wrong_.empty()) check();
     result.wrong = wrong_;
     result.digest = rig_.world->digest();
-    result.packets =
-        rig_.a.device->counters().packets_sent + rig_.b.device->counters().packets_sent;
+    result.packets = rig_.a.device->counters().packets_sent + rig_.b.device->counters().packets_sent;
     return result;
   }
 
@@ -106,8 +104,7 @@ class Property {
     o.memory = kMemory;
     o.mtu_code = static_cast<std::uint8_t>(rng_.between(1, 5));
     o.depth = static_cast<std::uint8_t>(rng_.between(1, 6));
-    o.psn_a = rng_.chance(1, 2) ? 0xFFFFF0 + static_cast<std::uint32_t>(rng_.below(16))
-                                : static_cast<std::uint32_t>(rng_.below(1 << 24));
+    o.psn_a = rng_.chance(1, 2) ? 0xFFFFF0 + static_cast<std::uint32_t>(rng_.below(16)) : static_cast<std::uint32_t>(rng_.below(1 << 24));
     o.psn_b = static_cast<std::uint32_t>(rng_.below(1 << 24));
     o.ack_timeout_code = static_cast<std::uint8_t>(rng_.between(6, 9));
     o.retry_count = rng_.chance(3, 4) ? 7 : static_cast<std::uint8_t>(rng_.below(7));
@@ -118,11 +115,9 @@ class Property {
     constexpr std::uint32_t kBursts[] = {1, 3, 64};
     o.engine.window_packets = kWindows[rng_.below(5)];
     o.engine.read_burst_packets = kBursts[rng_.below(3)];
-    o.engine.ack_delay =
-        Duration::us(rng_.chance(1, 3) ? static_cast<std::int64_t>(rng_.below(60)) : 0);
+    o.engine.ack_delay = Duration::us(rng_.chance(1, 3) ? static_cast<std::int64_t>(rng_.below(60)) : 0);
     o.link.latency = Duration::us(static_cast<std::int64_t>(rng_.between(1, 20)));
-    o.link.bandwidth =
-        rng_.chance(1, 2) ? 0 : static_cast<std::int64_t>(rng_.between(1, 40)) * 1'000'000'000;
+    o.link.bandwidth = rng_.chance(1, 2) ? 0 : static_cast<std::int64_t>(rng_.between(1, 40)) * 1'000'000'000;
     if (rng_.chance(1, 4)) {
       o.address_a = *IpAddress::parse("fd00::1");
       o.address_b = *IpAddress::parse("fd00::2");
@@ -171,8 +166,7 @@ class Property {
         n = static_cast<std::uint32_t>(rng_.below(5));
         break;
       case 1:
-        n = mtu * static_cast<std::uint32_t>(rng_.between(1, 3)) - 1 +
-            static_cast<std::uint32_t>(rng_.below(3));
+        n = mtu * static_cast<std::uint32_t>(rng_.between(1, 3)) - 1 + static_cast<std::uint32_t>(rng_.below(3));
         break;
       default:
         n = static_cast<std::uint32_t>(rng_.below(3000));
@@ -236,8 +230,7 @@ class Property {
       case SendOpcode::send_with_invalidate: {
         p.length = length(peer_local_room);
         p.to = peer.local_next;
-        const std::size_t slack =
-            rng_.below(1 + std::min<std::size_t>(50, peer_local_room - p.length));
+        const std::size_t slack = rng_.below(1 + std::min<std::size_t>(50, peer_local_room - p.length));
         p.receive = static_cast<int>(peer.receives.size());
         peer.receives.push_back({p.to, p.length + static_cast<std::uint32_t>(slack), request});
         peer.local_next += p.length + slack;
@@ -290,8 +283,7 @@ class Property {
 
   bool post(Actor& actor, Actor& peer, const Planned& p, std::uint64_t id) {
     const bool remote_source = p.opcode == SendOpcode::rdma_read;
-    const bool atomic =
-        p.opcode == SendOpcode::fetch_and_add || p.opcode == SendOpcode::compare_and_swap;
+    const bool atomic = p.opcode == SendOpcode::fetch_and_add || p.opcode == SendOpcode::compare_and_swap;
     std::size_t local = p.from, remote = p.to;
     if (remote_source) std::swap(local, remote);
     if (atomic) {
@@ -299,10 +291,8 @@ class Property {
       remote = kCell;
     }
     // In up to three pieces.
-    const std::uint32_t cut =
-        p.length > 2 && !atomic ? static_cast<std::uint32_t>(rng_.below(p.length)) : 0;
-    const rdma::Sge sges[] = {actor.side.region->sge(local, cut),
-                              actor.side.region->sge(local + cut, p.length - cut)};
+    const std::uint32_t cut = p.length > 2 && !atomic ? static_cast<std::uint32_t>(rng_.below(p.length)) : 0;
+    const rdma::Sge sges[] = {actor.side.region->sge(local, cut), actor.side.region->sge(local + cut, p.length - cut)};
     rdma::SendRequest r;
     r.id = id;
     r.opcode = p.opcode;
@@ -352,8 +342,7 @@ class Property {
     }
     for (Actor* actor : {&a_, &b_}) {
       require(actor->posted == actor->plan.size(), "everything could be posted");
-      require(actor->receives_posted == actor->receives.size() || failed(*actor),
-              "receives posted");
+      require(actor->receives_posted == actor->receives.size() || failed(*actor), "receives posted");
       actor->sent = actor->side.sends();
       actor->received = actor->side.receives();
     }
@@ -384,43 +373,37 @@ class Property {
     for (const Completion& c : actor.sent) {
       if (!flushing && c.status == CompletionStatus::success) {
         while (next < actor.plan.size() && next < c.id) {
-          require(!actor.plan[next].signaled,
-                  fmt::format("{}: request {} has no completion", name, next));
+          require(!actor.plan[next].signaled, fmt::format("{}: request {} has no completion", name, next));
           ++next;
         }
       }
       if (!flushing && c.status != CompletionStatus::success) {
         // Unsignaled requests before the failed one have succeeded in silence.
         while (next < c.id && next < actor.plan.size()) {
-          require(!actor.plan[next].signaled,
-                  fmt::format("{}: request {} lost at error", name, next));
+          require(!actor.plan[next].signaled, fmt::format("{}: request {} lost at error", name, next));
           ++next;
         }
         done = next;
         flushing = true;
         require(failed(actor), fmt::format("{}: error completion, but no error state", name));
       } else if (flushing) {
-        require(c.status == CompletionStatus::flushed,
-                fmt::format("{}: {} after an error", name, c.id));
+        require(c.status == CompletionStatus::flushed, fmt::format("{}: {} after an error", name, c.id));
       }
       require(c.id == next, fmt::format("{}: completion of {} where {} was due", name, c.id, next));
       ++next;
       if (!flushing) done = next;
     }
     if (failed(actor)) {
-      require(
-          next == actor.plan.size() || actor.sent.empty(),
-          fmt::format("{}: {} of {} accounted for after the error", name, next, actor.plan.size()));
+      require(next == actor.plan.size() || actor.sent.empty(),
+              fmt::format("{}: {} of {} accounted for after the error", name, next, actor.plan.size()));
     } else {
-      require(next == actor.plan.size(),
-              fmt::format("{}: {} of {} completed", name, next, actor.plan.size()));
+      require(next == actor.plan.size(), fmt::format("{}: {} of {} completed", name, next, actor.plan.size()));
       done = actor.plan.size();
     }
     return done;
   }
 
-  void check_receives(const Actor& actor, const Actor& peer, const char* name,
-                      std::size_t peer_done) {
+  void check_receives(const Actor& actor, const Actor& peer, const char* name, std::size_t peer_done) {
     std::size_t good = 0;
     bool flushing = false;
     for (std::size_t i = 0; i < actor.received.size(); ++i) {
@@ -435,14 +418,10 @@ class Property {
       }
       ++good;
       const Planned& p = peer.plan[actor.receives[i].request];
-      const bool immediate = p.opcode == SendOpcode::send_with_immediate ||
-                             p.opcode == SendOpcode::rdma_write_with_immediate;
-      require(c.byte_length == p.length,
-              fmt::format("{}: receive {} length {}", name, i, c.byte_length));
-      require(c.has_immediate == immediate && (!immediate || c.immediate == p.immediate),
-              fmt::format("{}: receive {} immediate", name, i));
-      require(c.has_invalidate == (p.opcode == SendOpcode::send_with_invalidate),
-              fmt::format("{}: receive {} invalidate", name, i));
+      const bool immediate = p.opcode == SendOpcode::send_with_immediate || p.opcode == SendOpcode::rdma_write_with_immediate;
+      require(c.byte_length == p.length, fmt::format("{}: receive {} length {}", name, i, c.byte_length));
+      require(c.has_immediate == immediate && (!immediate || c.immediate == p.immediate), fmt::format("{}: receive {} immediate", name, i));
+      require(c.has_invalidate == (p.opcode == SendOpcode::send_with_invalidate), fmt::format("{}: receive {} invalidate", name, i));
     }
     // Whatever the peer knows to be done has been received.
     std::size_t expected = 0;
@@ -452,8 +431,7 @@ class Property {
   }
 
   /// What succeeded is there; what did not is there or not, byte by byte; nothing else has changed.
-  void check_memory(const Actor& actor, const Actor& peer, const char* name, std::size_t done,
-                    std::size_t peer_done, bool broken) {
+  void check_memory(const Actor& actor, const Actor& peer, const char* name, std::size_t done, std::size_t peer_done, bool broken) {
     const Bytes& memory = actor.side.memory;
     if (!broken) {
       require(memory == actor.model, fmt::format("{}: memory differs", name));
@@ -461,23 +439,20 @@ class Property {
     }
     for (std::size_t i = 0; i < kMemory; ++i) {
       if (i >= kCell && i < kCell + 8) continue;
-      require(memory[i] == actor.initial[i] || memory[i] == actor.model[i],
-              fmt::format("{}: stray byte at {}", name, i));
+      require(memory[i] == actor.initial[i] || memory[i] == actor.model[i], fmt::format("{}: stray byte at {}", name, i));
     }
     const auto arrived = [&](const Planned& p) {
       return same(actor.side.bytes(p.to, p.length), ByteView{actor.model}.subspan(p.to, p.length));
     };
     for (std::size_t i = 0; i < peer_done; ++i) {
       const Planned& p = peer.plan[i];
-      const bool here = p.opcode != SendOpcode::rdma_read &&
-                        p.opcode != SendOpcode::fetch_and_add &&
-                        p.opcode != SendOpcode::compare_and_swap;
+      const bool here =
+          p.opcode != SendOpcode::rdma_read && p.opcode != SendOpcode::fetch_and_add && p.opcode != SendOpcode::compare_and_swap;
       if (here) require(arrived(p), fmt::format("{}: request {} of the peer", name, i));
     }
     for (std::size_t i = 0; i < done; ++i) {
       const Planned& p = actor.plan[i];
-      if (p.opcode == SendOpcode::rdma_read)
-        require(arrived(p), fmt::format("{}: read {}", name, i));
+      if (p.opcode == SendOpcode::rdma_read) require(arrived(p), fmt::format("{}: read {}", name, i));
     }
     // The cell has the value after some number of the peer's atomics, at least those that are done.
     const std::uint64_t cell = load_le<std::uint64_t>(&memory[kCell]);
@@ -485,8 +460,7 @@ class Property {
     bool found = false;
     for (std::size_t i = 0; i < peer.plan.size(); ++i) {
       const Planned& p = peer.plan[i];
-      if (p.opcode != SendOpcode::fetch_and_add && p.opcode != SendOpcode::compare_and_swap)
-        continue;
+      if (p.opcode != SendOpcode::fetch_and_add && p.opcode != SendOpcode::compare_and_swap) continue;
       if (i < peer_done) {
         least = p.cell_after;
       } else {
@@ -506,8 +480,6 @@ class Property {
 
 }  // namespace
 
-PropertyResult run_property(std::uint64_t seed, SoftHooks* hooks) {
-  return Property(seed, hooks).run();
-}
+PropertyResult run_property(std::uint64_t seed, SoftHooks* hooks) { return Property(seed, hooks).run(); }
 
 }  // namespace fb::softroce

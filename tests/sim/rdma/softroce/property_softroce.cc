@@ -24,9 +24,7 @@ int main(int argc, char** argv) {
     ++wrong;
     std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), result.wrong.c_str());
   }
-  std::printf("%llu seeds, %llu packets, %llu connections ended in error, %llu wrong\n",
-              static_cast<unsigned long long>(last - first + 1),
-              static_cast<unsigned long long>(packets), static_cast<unsigned long long>(broken),
-              static_cast<unsigned long long>(wrong));
+  std::printf("%llu seeds, %llu packets, %llu connections ended in error, %llu wrong\n", static_cast<unsigned long long>(last - first + 1),
+              static_cast<unsigned long long>(packets), static_cast<unsigned long long>(broken), static_cast<unsigned long long>(wrong));
   return wrong == 0 ? 0 : 1;
 }

@@ -31,9 +31,8 @@ struct OneDeparture final : SoftHooks {
 };
 
 TEST(Property, FailsForDevicesThatMisbehave) {
-  for (const char* name : {"rc.responder.duplicate_executed", "rc.responder.replay_wrong_data",
-                           "rc.responder.atomic_executed_twice", "rc.packet.accept_bad_icrc",
-                           "rc.requester.completes_twice", "rc.requester.flush_missing",
+  for (const char* name : {"rc.responder.duplicate_executed", "rc.responder.replay_wrong_data", "rc.responder.atomic_executed_twice",
+                           "rc.packet.accept_bad_icrc", "rc.requester.completes_twice", "rc.requester.flush_missing",
                            "rc.responder.read_wrong_data", "rc.responder.write_stray_byte"}) {
     OneDeparture hooks{name};
     int wrong = 0;

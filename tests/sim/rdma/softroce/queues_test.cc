@@ -53,8 +53,7 @@ TEST(CompletionQueue, SolicitedOnlyWaitsForSolicitedOrError) {
 
 struct Listener final : TraceSink {
   void on_event(const TraceEvent& event) override {
-    if (event.kind == TraceKind::state)
-      states.push_back(std::string(event.label) + ": " + std::string(event.text));
+    if (event.kind == TraceKind::state) states.push_back(std::string(event.label) + ": " + std::string(event.text));
   }
   std::vector<std::string> states;
 };

@@ -41,8 +41,7 @@ inline Bytes reth(std::uint64_t va, std::uint32_t rkey, std::uint32_t length) {
   r.set(roce::reth::va, va).set(roce::reth::rkey, rkey).set(roce::reth::dmalen, length);
   return bytes_of(r.bytes());
 }
-inline Bytes atomic_eth(std::uint64_t va, std::uint32_t rkey, std::uint64_t swap,
-                        std::uint64_t compare) {
+inline Bytes atomic_eth(std::uint64_t va, std::uint32_t rkey, std::uint64_t swap, std::uint64_t compare) {
   Record<roce::AtomicEth> r;
   r.set(roce::atomiceth::va, va).set(roce::atomiceth::rkey, rkey);
   r.set(roce::atomiceth::swapdt, swap).set(roce::atomiceth::cmpdt, compare);
@@ -135,9 +134,8 @@ class RawPeer final : public net::DatagramReceiver {
     const ByteView headers = arrival.payload.subspan(12, facts.header_bytes - 12u);
     const std::size_t payload_bytes = payload_end - facts.header_bytes;
     const ByteView payload = arrival.payload.subspan(facts.header_bytes, payload_bytes);
-    seen.push_back({b.get(roce::bth::opcode), b.get(roce::bth::psn), b.get(roce::bth::ackreq),
-                    b.get(roce::bth::se), b.get(roce::bth::destqp), bytes_of(headers),
-                    bytes_of(payload), world_.now()});
+    seen.push_back({b.get(roce::bth::opcode), b.get(roce::bth::psn), b.get(roce::bth::ackreq), b.get(roce::bth::se),
+                    b.get(roce::bth::destqp), bytes_of(headers), bytes_of(payload), world_.now()});
     if (on_seen) on_seen(seen.back());
   }
 

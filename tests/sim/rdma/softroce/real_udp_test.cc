@@ -18,8 +18,7 @@ struct RealEnd {
     device = std::move(make_softroce(world, host, options)).value();
     domain = device->allocate_protection_domain();
     cq = device->create_completion_queue(256);
-    region = domain->register_memory(
-        memory, rdma::Access::local_write | rdma::Access::remote_write | rdma::Access::remote_read);
+    region = domain->register_memory(memory, rdma::Access::local_write | rdma::Access::remote_write | rdma::Access::remote_read);
     rdma::QueuePairOptions qpo;
     qpo.send_queue = qpo.receive_queue = cq.get();
     qp = device->create_queue_pair(*domain, qpo);
@@ -78,8 +77,7 @@ void exchange(const IpAddress& first, const IpAddress& second, std::uint8_t mtu_
   EXPECT_EQ(done, 3u);
   EXPECT_EQ(b.cq->poll(c), 1u);
   EXPECT_TRUE(same(ByteView{a.memory}.first(kBytes), ByteView{b.memory}.first(kBytes)));
-  EXPECT_TRUE(same(ByteView{a.memory}.subspan(3, kBytes - 10),
-                   ByteView{b.memory}.subspan(2 << 20, kBytes - 10)));
+  EXPECT_TRUE(same(ByteView{a.memory}.subspan(3, kBytes - 10), ByteView{b.memory}.subspan(2 << 20, kBytes - 10)));
   EXPECT_TRUE(same(ByteView{a.memory}.first(kBytes), ByteView{a.memory}.subspan(2 << 20, kBytes)));
   EXPECT_EQ(a.device->counters().drop_bad_icrc + b.device->counters().drop_bad_icrc, 0u);
 }
@@ -87,8 +85,7 @@ void exchange(const IpAddress& first, const IpAddress& second, std::uint8_t mtu_
 /// Loopback addresses of this process alone: every device needs UDP port 4791.
 IpAddress own_address(std::uint8_t last) {
   const auto pid = static_cast<std::uint32_t>(getpid());
-  return IpAddress::v4(127, static_cast<std::uint8_t>(pid >> 8 & 0x7F),
-                       static_cast<std::uint8_t>(pid), last);
+  return IpAddress::v4(127, static_cast<std::uint8_t>(pid >> 8 & 0x7F), static_cast<std::uint8_t>(pid), last);
 }
 
 TEST(RealUdp, Ipv4LargeAndSmallMtu) {

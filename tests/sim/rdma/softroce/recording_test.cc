@@ -50,8 +50,7 @@ TEST_P(KernelRecording, EveryIcrcIsGood) {
   int packets = 0;
   each_kernel_packet(GetParam(), [&](const capture::CapturedPacket& packet) {
     ++packets;
-    EXPECT_TRUE(checker.check(packet.carried.source, packet.carried.destination, packet.carried.payload,
-                              packet.carried.ip))
+    EXPECT_TRUE(checker.check(packet.carried.source, packet.carried.destination, packet.carried.payload, packet.carried.ip))
         << "frame " << packet.number;
   });
   EXPECT_GT(packets, GetParam().packets_min);
@@ -61,8 +60,7 @@ TEST_P(KernelRecording, TheUnknownIdentificationIsSolved) {
   IcrcChecker checker;
   each_kernel_packet(GetParam(), [&](const capture::CapturedPacket& packet) {
     const IcrcPath path(packet.carried.source, packet.carried.destination);
-    EXPECT_EQ(checker.solve_identification(path, packet.carried.payload), packet.carried.ip.id)
-        << "frame " << packet.number;
+    EXPECT_EQ(checker.solve_identification(path, packet.carried.payload), packet.carried.ip.id) << "frame " << packet.number;
   });
 }
 

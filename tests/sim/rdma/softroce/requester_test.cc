@@ -43,9 +43,7 @@ using Numbers = std::vector<std::uint32_t>;
 
 struct Requester : testing::Test {
   explicit Requester(const RigOptions& o = {}) : rig(o) {}
-  void send(std::uint32_t length, std::uint64_t id = 1) {
-    ASSERT_TRUE(rig.dut.post(SendOpcode::send, id, 0, length));
-  }
+  void send(std::uint32_t length, std::uint64_t id = 1) { ASSERT_TRUE(rig.dut.post(SendOpcode::send, id, 0, length)); }
   void read(std::uint32_t length, std::uint64_t id = 1) {
     ASSERT_TRUE(rig.dut.post(SendOpcode::rdma_read, id, 0, length, [](auto& r) {
       r.remote_address = 0x10000;
@@ -274,12 +272,9 @@ struct FatalNak {
   CompletionStatus status;
 };
 TEST(RequesterErrors, FatalNaksHaveTheirStatus) {
-  const FatalNak kCases[] = {{0x61, CompletionStatus::remote_invalid_request},
-                             {0x62, CompletionStatus::remote_access_error},
-                             {0x63, CompletionStatus::remote_operation_error},
-                             {0x64, CompletionStatus::bad_response},
-                             {0x7F, CompletionStatus::bad_response},
-                             {0x40, CompletionStatus::bad_response}};
+  const FatalNak kCases[] = {{0x61, CompletionStatus::remote_invalid_request}, {0x62, CompletionStatus::remote_access_error},
+                             {0x63, CompletionStatus::remote_operation_error}, {0x64, CompletionStatus::bad_response},
+                             {0x7F, CompletionStatus::bad_response},           {0x40, CompletionStatus::bad_response}};
   for (const FatalNak& c : kCases) {
     RawRig rig;
     rig.dut.post_receive(50, 0, 10);
@@ -321,8 +316,7 @@ TEST_F(Requester, ReadIsAskedForAgainFromTheMissingResponse) {
             "00000c08" +
                 std::string());
   // The second response is lost; the third says so before any timer.
-  auto seen = after({response(Opcode::read_response_first, kPsn, full),
-                     response(Opcode::read_response_middle, kPsn + 2, full)});
+  auto seen = after({response(Opcode::read_response_first, kPsn, full), response(Opcode::read_response_middle, kPsn + 2, full)});
   ASSERT_EQ(seen.size(), 1u);
   EXPECT_EQ(seen[0].opcode, Opcode::read_request);
   EXPECT_EQ(seen[0].psn, kPsn + 1);
@@ -365,13 +359,11 @@ TEST_F(Requester, AReadResponseAcknowledgesWhatIsBeforeIt) {
 TEST(RequesterErrors, BadResponses) {
   const Bytes full(kMtu, 1);
   const std::vector<std::vector<RawPacket>> kCases = {
-      {response(Opcode::read_response_only, kPsn, full)},                 // more is to come
-      {response(Opcode::read_response_middle, kPsn, full)},               // not begun
-      {response(Opcode::read_response_first, kPsn, Bytes(kMtu - 4, 1))},  // too short
-      {response(Opcode::read_response_first, kPsn, full),
-       response(Opcode::read_response_first, kPsn + 1, full)},  // begun twice
-      {response(Opcode::read_response_first, kPsn, full),
-       response(Opcode::read_response_last, kPsn + 1, full)},  // ends too early
+      {response(Opcode::read_response_only, kPsn, full)},                                                          // more is to come
+      {response(Opcode::read_response_middle, kPsn, full)},                                                        // not begun
+      {response(Opcode::read_response_first, kPsn, Bytes(kMtu - 4, 1))},                                           // too short
+      {response(Opcode::read_response_first, kPsn, full), response(Opcode::read_response_first, kPsn + 1, full)},  // begun twice
+      {response(Opcode::read_response_first, kPsn, full), response(Opcode::read_response_last, kPsn + 1, full)},   // ends too early
   };
   for (const auto& packets : kCases) {
     RawRig rig;

@@ -120,8 +120,7 @@ TEST(Responder, AcknowledgementsOfABatchAreOne) {
   RawRig rig;
   for (int i = 0; i < 8; ++i) rig.dut.post_receive(1, 0, 100);
   std::vector<RawPacket> packets;
-  for (std::uint32_t i = 0; i < 8; ++i)
-    packets.push_back(packet(Opcode::send_only, kPsn + i, {}, 4));
+  for (std::uint32_t i = 0; i < 8; ++i) packets.push_back(packet(Opcode::send_only, kPsn + i, {}, 4));
   const auto seen = rig.exchange(packets);
   ASSERT_EQ(seen.size(), 1u);
   EXPECT_EQ(seen[0].psn, kPsn + 7);
@@ -204,8 +203,8 @@ TEST(Responder, ReadResponsesAndReplays) {
   const std::uint32_t psn = 0xFFFFFE;
   auto seen = rig.exchange({packet(Opcode::read_request, psn, reth(va + 3, rkey, 900))});
   ASSERT_EQ(seen.size(), 4u);
-  const Opcode opcodes[] = {Opcode::read_response_first, Opcode::read_response_middle,
-                            Opcode::read_response_middle, Opcode::read_response_last};
+  const Opcode opcodes[] = {Opcode::read_response_first, Opcode::read_response_middle, Opcode::read_response_middle,
+                            Opcode::read_response_last};
   for (std::uint32_t i = 0; i < 4; ++i) {
     EXPECT_EQ(seen[i].opcode, opcodes[i]);
     EXPECT_EQ(seen[i].psn, roce::psn_add(psn, i));
@@ -224,12 +223,9 @@ TEST(Responder, ReadResponsesAndReplays) {
   ASSERT_EQ(seen.size(), 1u);
   EXPECT_EQ(seen[0].opcode, Opcode::read_response_only);
   // Outside what is remembered: silence.
-  EXPECT_TRUE(
-      rig.exchange({packet(Opcode::read_request, 0, reth(va + 3 + 256, rkey, 388))}).empty());
-  EXPECT_TRUE(
-      rig.exchange({packet(Opcode::read_request, 0, reth(va + 3 + 512, rkey, 389))}).empty());
-  EXPECT_TRUE(
-      rig.exchange({packet(Opcode::read_request, 0, reth(va + 3 + 512, rkey ^ 1, 388))}).empty());
+  EXPECT_TRUE(rig.exchange({packet(Opcode::read_request, 0, reth(va + 3 + 256, rkey, 388))}).empty());
+  EXPECT_TRUE(rig.exchange({packet(Opcode::read_request, 0, reth(va + 3 + 512, rkey, 389))}).empty());
+  EXPECT_TRUE(rig.exchange({packet(Opcode::read_request, 0, reth(va + 3 + 512, rkey ^ 1, 388))}).empty());
   EXPECT_EQ(rig.counters().drop_unknown_duplicate, 3u);
   // Two more reads push it out.
   rig.exchange({packet(Opcode::read_request, 2, reth(va, rkey, 4))});
@@ -248,8 +244,7 @@ TEST(Responder, NothingStandsInsideATrainOfReadResponses) {
   const std::uint32_t rkey = rig.dut.region->rkey();
   rig.dut.post_receive(1, 0, 100);
   // A read of 40 packets, a SEND behind it, and a gap behind that: all answers after the train.
-  const auto seen = rig.exchange({packet(Opcode::read_request, kPsn, reth(va, rkey, 40 * 256)),
-                                  packet(Opcode::send_only, kPsn + 40, {}, 4),
+  const auto seen = rig.exchange({packet(Opcode::read_request, kPsn, reth(va, rkey, 40 * 256)), packet(Opcode::send_only, kPsn + 40, {}, 4),
                                   packet(Opcode::send_only, kPsn + 42, {}, 4)});
   ASSERT_EQ(seen.size(), 41u);
   for (std::uint32_t i = 0; i < 40; ++i) EXPECT_EQ(seen[i].psn, kPsn + i);
@@ -293,8 +288,7 @@ TEST(Responder, InvalidateOfABadKeyIsTheRespondersErrorAlone) {
   RawRig rig;
   rig.dut.post_receive(1, 0, 100);
   // Ordinary regions cannot be invalidated from afar.
-  const auto seen = rig.exchange(
-      {packet(Opcode::send_only_with_invalidate, kPsn, word(rig.dut.region->rkey()), 16)});
+  const auto seen = rig.exchange({packet(Opcode::send_only_with_invalidate, kPsn, word(rig.dut.region->rkey()), 16)});
   EXPECT_TRUE(seen.empty());
   EXPECT_EQ(rig.dut.qp->state(), QpState::error);
   const auto received = rig.dut.receives();
@@ -319,8 +313,7 @@ TEST(Responder, RegionInvalidatedInsideAWriteIsNotTouchedAgain) {
   RawRig rig;
   Bytes memory(8192);
   auto region = rig.dut.domain->register_memory(memory, rig.options.access);
-  const RawPacket first =
-      packet(Opcode::write_first, kPsn, reth(region->address(), region->rkey(), 2000), kMtu);
+  const RawPacket first = packet(Opcode::write_first, kPsn, reth(region->address(), region->rkey(), 2000), kMtu);
   rig.exchange({first});
   EXPECT_EQ(memory[0], 0x5A);
   region.reset();

@@ -28,8 +28,7 @@ struct RigOptions {
   std::uint8_t min_rnr_timer_code = 1;
   bool shared_receive_queue = false;
   std::size_t memory = 1 << 16;
-  rdma::Access access = rdma::Access::local_write | rdma::Access::remote_write |
-                        rdma::Access::remote_read | rdma::Access::remote_atomic;
+  rdma::Access access = rdma::Access::local_write | rdma::Access::remote_write | rdma::Access::remote_read | rdma::Access::remote_atomic;
   EngineOptions engine;
   net::LinkOptions link;
   IpAddress address_a = IpAddress::v4(10, 0, 0, 1);
@@ -41,9 +40,7 @@ struct RigOptions {
 /// One device with one queue pair and one region.
 class Side final : public rdma::ConnectionHandler, public rdma::SharedReceiveHandler {
  public:
-  Side(World& world, net::SimHost& host, const std::string& name, const RigOptions& options,
-       SoftHooks* hooks)
-      : memory(options.memory) {
+  Side(World& world, net::SimHost& host, const std::string& name, const RigOptions& options, SoftHooks* hooks) : memory(options.memory) {
     SoftRoceOptions device_options;
     device_options.name = name;
     device_options.address = host.address();
@@ -79,8 +76,7 @@ class Side final : public rdma::ConnectionHandler, public rdma::SharedReceiveHan
   static std::vector<rdma::Completion> take(rdma::CompletionQueue& queue) {
     std::vector<rdma::Completion> all;
     rdma::Completion one[8];
-    for (std::size_t n = queue.poll(one); n > 0; n = queue.poll(one))
-      all.insert(all.end(), one, one + n);
+    for (std::size_t n = queue.poll(one); n > 0; n = queue.poll(one)) all.insert(all.end(), one, one + n);
     return all;
   }
   std::vector<rdma::Completion> sends() { return take(*send_cq); }
@@ -103,9 +99,8 @@ class Side final : public rdma::ConnectionHandler, public rdma::SharedReceiveHan
     return qp->post_send(request);
   }
   /// The same, towards `remote_offset` of the other side's region.
-  bool post_to(Side& peer, rdma::SendOpcode opcode, std::uint64_t id, std::uint64_t offset,
-               std::uint32_t length, std::uint64_t remote_offset,
-               const std::function<void(rdma::SendRequest&)>& adjust = {}) {
+  bool post_to(Side& peer, rdma::SendOpcode opcode, std::uint64_t id, std::uint64_t offset, std::uint32_t length,
+               std::uint64_t remote_offset, const std::function<void(rdma::SendRequest&)>& adjust = {}) {
     return post(opcode, id, offset, length, [&](rdma::SendRequest& request) {
       request.remote_address = peer.region->address() + remote_offset;
       request.rkey = peer.region->rkey();
@@ -118,9 +113,7 @@ class Side final : public rdma::ConnectionHandler, public rdma::SharedReceiveHan
       store_le<std::uint64_t>(&memory[at], rng.next());
     }
   }
-  ByteView bytes(std::size_t offset, std::size_t length) const {
-    return ByteView{memory}.subspan(offset, length);
-  }
+  ByteView bytes(std::size_t offset, std::size_t length) const { return ByteView{memory}.subspan(offset, length); }
 
   Bytes memory;
   int established = 0;
@@ -135,9 +128,7 @@ class Side final : public rdma::ConnectionHandler, public rdma::SharedReceiveHan
   std::unique_ptr<rdma::QueuePair> qp;
 };
 
-inline bool same(ByteView a, ByteView b) {
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin());
-}
+inline bool same(ByteView a, ByteView b) { return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin()); }
 
 struct Rig {
   explicit Rig(const RigOptions& o = {})

@@ -45,22 +45,17 @@ RawPacket packet(Opcode opcode, std::uint32_t psn, Bytes headers = {}, std::size
 }
 
 const Violation kViolations[] = {
-    {"send_middle_without_first",
-     [](const Keys&) { return std::vector{packet(Opcode::send_middle, kPsn, {}, kMtu)}; }, 0x61},
-    {"send_last_without_first",
-     [](const Keys&) { return std::vector{packet(Opcode::send_last, kPsn, {}, 8)}; }, 0x61},
-    {"write_middle_without_first",
-     [](const Keys&) { return std::vector{packet(Opcode::write_middle, kPsn, {}, kMtu)}; }, 0x61},
+    {"send_middle_without_first", [](const Keys&) { return std::vector{packet(Opcode::send_middle, kPsn, {}, kMtu)}; }, 0x61},
+    {"send_last_without_first", [](const Keys&) { return std::vector{packet(Opcode::send_last, kPsn, {}, 8)}; }, 0x61},
+    {"write_middle_without_first", [](const Keys&) { return std::vector{packet(Opcode::write_middle, kPsn, {}, kMtu)}; }, 0x61},
     {"send_first_inside_send",
      [](const Keys&) {
-       return std::vector{packet(Opcode::send_first, kPsn, {}, kMtu),
-                          packet(Opcode::send_first, kPsn + 1, {}, kMtu)};
+       return std::vector{packet(Opcode::send_first, kPsn, {}, kMtu), packet(Opcode::send_first, kPsn + 1, {}, kMtu)};
      },
      0x61, kPsn + 1},
     {"write_only_inside_send",
      [](const Keys& k) {
-       return std::vector{packet(Opcode::send_first, kPsn, {}, kMtu),
-                          packet(Opcode::write_only, kPsn + 1, reth(k.va, k.rkey, 4), 4)};
+       return std::vector{packet(Opcode::send_first, kPsn, {}, kMtu), packet(Opcode::write_only, kPsn + 1, reth(k.va, k.rkey, 4), 4)};
      },
      0x61, kPsn + 1},
     {"send_middle_inside_write",
@@ -75,43 +70,28 @@ const Violation kViolations[] = {
                           packet(Opcode::read_request, kPsn + 1, reth(k.va, k.rkey, 16))};
      },
      0x61, kPsn + 1},
-    {"send_first_shorter_than_mtu",
-     [](const Keys&) { return std::vector{packet(Opcode::send_first, kPsn, {}, kMtu - 4)}; }, 0x61},
+    {"send_first_shorter_than_mtu", [](const Keys&) { return std::vector{packet(Opcode::send_first, kPsn, {}, kMtu - 4)}; }, 0x61},
     {"send_middle_shorter_than_mtu",
      [](const Keys&) {
-       return std::vector{packet(Opcode::send_first, kPsn, {}, kMtu),
-                          packet(Opcode::send_middle, kPsn + 1, {}, 32)};
+       return std::vector{packet(Opcode::send_first, kPsn, {}, kMtu), packet(Opcode::send_middle, kPsn + 1, {}, 32)};
      },
      0x61, kPsn + 1},
     {"send_last_empty",
      [](const Keys&) {
-       return std::vector{packet(Opcode::send_first, kPsn, {}, kMtu),
-                          packet(Opcode::send_last, kPsn + 1)};
+       return std::vector{packet(Opcode::send_first, kPsn, {}, kMtu), packet(Opcode::send_last, kPsn + 1)};
      },
      0x61, kPsn + 1},
-    {"send_only_larger_than_mtu",
-     [](const Keys&) { return std::vector{packet(Opcode::send_only, kPsn, {}, kMtu + 4)}; }, 0x61},
+    {"send_only_larger_than_mtu", [](const Keys&) { return std::vector{packet(Opcode::send_only, kPsn, {}, kMtu + 4)}; }, 0x61},
     {"send_longer_than_receive",
      [](const Keys&) {
-       return std::vector{packet(Opcode::send_first, kPsn, {}, kMtu),
-                          packet(Opcode::send_last, kPsn + 1, {}, kMtu)};
+       return std::vector{packet(Opcode::send_first, kPsn, {}, kMtu), packet(Opcode::send_last, kPsn + 1, {}, kMtu)};
      },
      0x61, kPsn + 1, CompletionStatus::local_length_error},
-    {"write_shorter_than_reth",
-     [](const Keys& k) {
-       return std::vector{packet(Opcode::write_only, kPsn, reth(k.va, k.rkey, 8), 4)};
-     },
+    {"write_shorter_than_reth", [](const Keys& k) { return std::vector{packet(Opcode::write_only, kPsn, reth(k.va, k.rkey, 8), 4)}; },
      0x61},
-    {"write_longer_than_reth",
-     [](const Keys& k) {
-       return std::vector{packet(Opcode::write_only, kPsn, reth(k.va, k.rkey, 4), 8)};
-     },
-     0x61},
+    {"write_longer_than_reth", [](const Keys& k) { return std::vector{packet(Opcode::write_only, kPsn, reth(k.va, k.rkey, 4), 8)}; }, 0x61},
     {"write_first_of_one_packet",
-     [](const Keys& k) {
-       return std::vector{packet(Opcode::write_first, kPsn, reth(k.va, k.rkey, kMtu), kMtu)};
-     },
-     0x61},
+     [](const Keys& k) { return std::vector{packet(Opcode::write_first, kPsn, reth(k.va, k.rkey, kMtu), kMtu)}; }, 0x61},
     {"write_last_too_long",
      [](const Keys& k) {
        return std::vector{packet(Opcode::write_first, kPsn, reth(k.va, k.rkey, kMtu + 4), kMtu),
@@ -131,14 +111,8 @@ const Violation kViolations[] = {
      },
      0x61, kPsn + 1},
     {"write_longer_than_2_31",
-     [](const Keys& k) {
-       return std::vector{packet(Opcode::write_first, kPsn, reth(k.va, k.rkey, 0x80000001), kMtu)};
-     },
-     0x61},
-    {"read_longer_than_2_31",
-     [](const Keys& k) {
-       return std::vector{packet(Opcode::read_request, kPsn, reth(k.va, k.rkey, 0x80000001))};
-     },
+     [](const Keys& k) { return std::vector{packet(Opcode::write_first, kPsn, reth(k.va, k.rkey, 0x80000001), kMtu)}; }, 0x61},
+    {"read_longer_than_2_31", [](const Keys& k) { return std::vector{packet(Opcode::read_request, kPsn, reth(k.va, k.rkey, 0x80000001))}; },
      0x61},
     {"write_pad_count_wrong",
      [](const Keys& k) {
@@ -147,94 +121,37 @@ const Violation kViolations[] = {
        return std::vector{p};
      },
      0x61},
-    {"write_unknown_key",
-     [](const Keys& k) {
-       return std::vector{packet(Opcode::write_only, kPsn, reth(k.va, k.rkey + 0x100000, 4), 4)};
-     },
+    {"write_unknown_key", [](const Keys& k) { return std::vector{packet(Opcode::write_only, kPsn, reth(k.va, k.rkey + 0x100000, 4), 4)}; },
      0x62},
-    {"write_wrong_key_byte",
-     [](const Keys& k) {
-       return std::vector{packet(Opcode::write_only, kPsn, reth(k.va, k.rkey ^ 1, 4), 4)};
-     },
+    {"write_wrong_key_byte", [](const Keys& k) { return std::vector{packet(Opcode::write_only, kPsn, reth(k.va, k.rkey ^ 1, 4), 4)}; },
      0x62},
     {"write_key_of_another_domain",
-     [](const Keys& k) {
-       return std::vector{packet(Opcode::write_only, kPsn, reth(k.other_va, k.other_domain, 4), 4)};
-     },
-     0x62},
-    {"write_below_region",
-     [](const Keys& k) {
-       return std::vector{packet(Opcode::write_only, kPsn, reth(k.va - 1, k.rkey, 4), 4)};
-     },
-     0x62},
+     [](const Keys& k) { return std::vector{packet(Opcode::write_only, kPsn, reth(k.other_va, k.other_domain, 4), 4)}; }, 0x62},
+    {"write_below_region", [](const Keys& k) { return std::vector{packet(Opcode::write_only, kPsn, reth(k.va - 1, k.rkey, 4), 4)}; }, 0x62},
     {"write_above_region",
-     [](const Keys& k) {
-       return std::vector{
-           packet(Opcode::write_only, kPsn, reth(k.va + (1 << 16) - 3, k.rkey, 4), 4)};
-     },
-     0x62},
+     [](const Keys& k) { return std::vector{packet(Opcode::write_only, kPsn, reth(k.va + (1 << 16) - 3, k.rkey, 4), 4)}; }, 0x62},
     {"write_address_overflow",
-     [](const Keys& k) {
-       return std::vector{
-           packet(Opcode::write_only, kPsn, reth(~std::uint64_t{0} - 1, k.rkey, 4), 4)};
-     },
-     0x62},
+     [](const Keys& k) { return std::vector{packet(Opcode::write_only, kPsn, reth(~std::uint64_t{0} - 1, k.rkey, 4), 4)}; }, 0x62},
     {"write_whole_range_is_checked_at_first",
-     [](const Keys& k) {
-       return std::vector{
-           packet(Opcode::write_first, kPsn, reth(k.va + 64000, k.rkey, 4096), kMtu)};
-     },
-     0x62},
+     [](const Keys& k) { return std::vector{packet(Opcode::write_first, kPsn, reth(k.va + 64000, k.rkey, 4096), kMtu)}; }, 0x62},
     {"write_without_right",
-     [](const Keys& k) {
-       return std::vector{
-           packet(Opcode::write_only, kPsn, reth(k.read_only_va, k.read_only, 4), 4)};
-     },
-     0x62},
+     [](const Keys& k) { return std::vector{packet(Opcode::write_only, kPsn, reth(k.read_only_va, k.read_only, 4), 4)}; }, 0x62},
     {"atomic_without_right",
-     [](const Keys& k) {
-       return std::vector{
-           packet(Opcode::fetch_and_add, kPsn, atomic_eth(k.read_only_va, k.read_only, 1, 0))};
-     },
-     0x62},
-    {"read_unknown_key",
-     [](const Keys& k) {
-       return std::vector{packet(Opcode::read_request, kPsn, reth(k.va, 0x99, 4))};
-     },
-     0x62},
-    {"read_above_region",
-     [](const Keys& k) {
-       return std::vector{packet(Opcode::read_request, kPsn, reth(k.va + 1, k.rkey, 1 << 16))};
-     },
+     [](const Keys& k) { return std::vector{packet(Opcode::fetch_and_add, kPsn, atomic_eth(k.read_only_va, k.read_only, 1, 0))}; }, 0x62},
+    {"read_unknown_key", [](const Keys& k) { return std::vector{packet(Opcode::read_request, kPsn, reth(k.va, 0x99, 4))}; }, 0x62},
+    {"read_above_region", [](const Keys& k) { return std::vector{packet(Opcode::read_request, kPsn, reth(k.va + 1, k.rkey, 1 << 16))}; },
      0x62},
     {"atomic_unaligned",
-     [](const Keys& k) {
-       return std::vector{
-           packet(Opcode::compare_and_swap, kPsn, atomic_eth(k.va + 4, k.rkey, 1, 0))};
-     },
-     0x61},
+     [](const Keys& k) { return std::vector{packet(Opcode::compare_and_swap, kPsn, atomic_eth(k.va + 4, k.rkey, 1, 0))}; }, 0x61},
     {"atomic_above_region",
-     [](const Keys& k) {
-       return std::vector{
-           packet(Opcode::fetch_and_add, kPsn, atomic_eth(k.va + (1 << 16), k.rkey, 1, 0))};
-     },
-     0x62},
-    {"read_where_none_are_served",
-     [](const Keys& k) {
-       return std::vector{packet(Opcode::read_request, kPsn, reth(k.va, k.rkey, 4))};
-     },
+     [](const Keys& k) { return std::vector{packet(Opcode::fetch_and_add, kPsn, atomic_eth(k.va + (1 << 16), k.rkey, 1, 0))}; }, 0x62},
+    {"read_where_none_are_served", [](const Keys& k) { return std::vector{packet(Opcode::read_request, kPsn, reth(k.va, k.rkey, 4))}; },
      0x61, kPsn, CompletionStatus::flushed, 0},
     {"atomic_where_none_are_served",
-     [](const Keys& k) {
-       return std::vector{packet(Opcode::fetch_and_add, kPsn, atomic_eth(k.va, k.rkey, 1, 0))};
-     },
-     0x61, kPsn, CompletionStatus::flushed, 0},
+     [](const Keys& k) { return std::vector{packet(Opcode::fetch_and_add, kPsn, atomic_eth(k.va, k.rkey, 1, 0))}; }, 0x61, kPsn,
+     CompletionStatus::flushed, 0},
     {"write_immediate_unknown_key",
-     [](const Keys& k) {
-       return std::vector{
-           packet(Opcode::write_only_with_immediate, kPsn, reth(k.va, 0x77, 4) + word(5), 4)};
-     },
-     0x62},
+     [](const Keys& k) { return std::vector{packet(Opcode::write_only_with_immediate, kPsn, reth(k.va, 0x77, 4) + word(5), 4)}; }, 0x62},
 };
 
 class Violations : public testing::TestWithParam<Violation> {};
@@ -277,8 +194,7 @@ TEST_P(Violations, OneNakThenError) {
   EXPECT_EQ(rig.counters().drop_qp_not_ready, 1u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, Violations, testing::ValuesIn(kViolations),
-                         [](const auto& made) { return std::string(made.param.name); });
+INSTANTIATE_TEST_SUITE_P(Table, Violations, testing::ValuesIn(kViolations), [](const auto& made) { return std::string(made.param.name); });
 
 struct Drop {
   const char* name;
@@ -291,10 +207,8 @@ const Drop kDrops[] = {
     {"bad_icrc", [](RawPacket& p) { p.bad_icrc = true; }, &SoftCounters::drop_bad_icrc},
     {"version", [](RawPacket& p) { p.tver = 1; }, &SoftCounters::drop_bad_version},
     {"pkey", [](RawPacket& p) { p.pkey = 0x1234; }, &SoftCounters::drop_bad_pkey},
-    {"unknown_opcode", [](RawPacket& p) { p.opcode = static_cast<Opcode>(0x15); },
-     &SoftCounters::drop_unknown_opcode},
-    {"uc_opcode", [](RawPacket& p) { p.opcode = static_cast<Opcode>(0x24); },
-     &SoftCounters::drop_unknown_opcode},
+    {"unknown_opcode", [](RawPacket& p) { p.opcode = static_cast<Opcode>(0x15); }, &SoftCounters::drop_unknown_opcode},
+    {"uc_opcode", [](RawPacket& p) { p.opcode = static_cast<Opcode>(0x24); }, &SoftCounters::drop_unknown_opcode},
     {"ud_opcode",
      [](RawPacket& p) {
        p.opcode = Opcode::ud_send_only;
@@ -346,8 +260,7 @@ TEST_P(Drops, SilentlyCountedAndTheGoodPacketIsExecuted) {
   EXPECT_EQ(rig.dut.receives().size(), 1u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, Drops, testing::ValuesIn(kDrops),
-                         [](const auto& made) { return std::string(made.param.name); });
+INSTANTIATE_TEST_SUITE_P(Table, Drops, testing::ValuesIn(kDrops), [](const auto& made) { return std::string(made.param.name); });
 
 }  // namespace
 }  // namespace fb::softroce

@@ -27,9 +27,8 @@ TEST(Translate, FastRegistrationIsNotForUserSpace) {
 
 TEST(Translate, StatusesHaveTheSameNumbers) {
   for (const auto status : {IBV_WC_SUCCESS, IBV_WC_LOC_LEN_ERR, IBV_WC_LOC_QP_OP_ERR, IBV_WC_LOC_PROT_ERR, IBV_WC_WR_FLUSH_ERR,
-                            IBV_WC_MW_BIND_ERR, IBV_WC_BAD_RESP_ERR, IBV_WC_LOC_ACCESS_ERR, IBV_WC_REM_INV_REQ_ERR,
-                            IBV_WC_REM_ACCESS_ERR, IBV_WC_REM_OP_ERR, IBV_WC_RETRY_EXC_ERR, IBV_WC_RNR_RETRY_EXC_ERR,
-                            IBV_WC_FATAL_ERR, IBV_WC_GENERAL_ERR}) {
+                            IBV_WC_MW_BIND_ERR, IBV_WC_BAD_RESP_ERR, IBV_WC_LOC_ACCESS_ERR, IBV_WC_REM_INV_REQ_ERR, IBV_WC_REM_ACCESS_ERR,
+                            IBV_WC_REM_OP_ERR, IBV_WC_RETRY_EXC_ERR, IBV_WC_RNR_RETRY_EXC_ERR, IBV_WC_FATAL_ERR, IBV_WC_GENERAL_ERR}) {
     EXPECT_EQ(static_cast<int>(completion_status(status)), static_cast<int>(status));
   }
   EXPECT_EQ(completion_status(IBV_WC_TM_ERR), CompletionStatus::general_error);
