@@ -4,6 +4,8 @@ world may not call, and how large a file may be. Prints file, line and the sente
 
 import pathlib
 import re
+import shutil
+import subprocess
 import sys
 
 # A folder sees itself and what stands here; nothing else of the project.
@@ -165,6 +167,19 @@ def check_file(root, path, on_windows, faults):
                     faults.append(f"{where}: {pattern.search(code).group(0).strip()}: {why}")
 
 
+def check_format(root, faults):
+    """Sources are as clang-format leaves them. Its versions differ in places, so that others than that of Debian 12 are passed over."""
+    program = shutil.which("clang-format-14") or shutil.which("clang-format")
+    if not program or " 14." not in subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout:
+        print("tidy: no clang-format 14: the form of sources is not looked at")
+        return
+    files = [path for top in [*SEES, "examples", "include", "tests"] for path in sorted((root / top).rglob("*"))
+             if path.suffix in (".h", ".cc")]
+    found = subprocess.run([program, "--dry-run", "--ferror-limit=1", *files], capture_output=True, text=True, check=False).stderr
+    faults += [f"{pathlib.Path(name).relative_to(root)}:{line}: clang-format writes it otherwise"
+               for name, line in re.findall(r"^(.+?):(\d+):\d+: warning:", found, re.MULTILINE)]
+
+
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
     faults = []
@@ -182,6 +197,7 @@ def main():
             if path.suffix in (".py", ".pyi"):
                 count += 1
                 check_file(root, path, False, faults)
+    check_format(root, faults)
     for fault in faults:
         print(fault)
     print(f"tidy: {count} files, {len(faults)} faults")
