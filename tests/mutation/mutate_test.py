@@ -60,7 +60,7 @@ class Places(unittest.TestCase):
 
     def test_every_product_source_is_read_and_keeps_its_tokens(self):
         count = 0
-        for top in ("model", "sim", "wire"):
+        for top in ("model", "networkdirect", "sim", "wire"):
             for file in sorted((ROOT / top).rglob("*.cc")):
                 text = file.read_text()
                 found = mutate.places(text)

@@ -81,7 +81,7 @@ def area_of(path: str) -> str:
 def pool() -> list[Mutant]:
     """A share of all places, chosen by what they say, so that an edit elsewhere leaves the others as they are."""
     found = []
-    for top in ("model", "sim", "wire"):
+    for top in ("model", "networkdirect", "sim", "wire"):
         for file in sorted((ROOT / top).rglob("*.cc")):
             path = str(file.relative_to(ROOT))
             area = area_of(path)
@@ -89,7 +89,7 @@ def pool() -> list[Mutant]:
                 continue
             seen: dict[tuple[str, str], int] = {}
             for place in mutate.places(file.read_text()):
-                if place.kind == "assignment" and path.startswith("sim/") and STATISTICS.search(place.text):
+                if place.kind == "assignment" and path.startswith(("networkdirect/", "sim/")) and STATISTICS.search(place.text):
                     continue
                 nth = seen[place.kind, place.text] = seen.get((place.kind, place.text), -1) + 1
                 found.append(Mutant(path, area, place, nth))
