@@ -7,7 +7,9 @@
 #ifdef FB_LEDGER_AREA
 #define FB_LEDGER_TEXT_(x) #x
 #define FB_LEDGER_TEXT(x) FB_LEDGER_TEXT_(x)
-#define FB_LEDGER_HEADER_(area) FB_LEDGER_TEXT(conformance / requirements / ids_##area.h)
+// clang-format off: a path has no blanks.
+#define FB_LEDGER_HEADER_(area) FB_LEDGER_TEXT(conformance/requirements/ids_##area.h)
+// clang-format on
 #define FB_LEDGER_HEADER(area) FB_LEDGER_HEADER_(area)
 #include FB_LEDGER_HEADER(FB_LEDGER_AREA)
 #else
