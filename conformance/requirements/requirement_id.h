@@ -7,7 +7,8 @@
 #ifdef FB_LEDGER_AREA
 #define FB_LEDGER_TEXT_(x) #x
 #define FB_LEDGER_TEXT(x) FB_LEDGER_TEXT_(x)
-// clang-format off: a path has no blanks.
+// A path has no blanks.
+// clang-format off
 #define FB_LEDGER_HEADER_(area) FB_LEDGER_TEXT(conformance/requirements/ids_##area.h)
 // clang-format on
 #define FB_LEDGER_HEADER(area) FB_LEDGER_HEADER_(area)

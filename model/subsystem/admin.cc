@@ -1,6 +1,7 @@
 // Admin commands: which there are, Abort, Asynchronous Event Request, and where the others go.
 #include <algorithm>
 
+#include "model/subsystem/admin_table.h"
 #include "model/subsystem/command_fault_points.h"
 #include "model/subsystem/controller.h"
 #include "model/subsystem/fault_points.h"
@@ -21,51 +22,8 @@ bool Controller::executes_commands() const {
 }
 
 bool Controller::admin_supported(std::uint8_t opcode) const {
-  const SubsystemOptions& options = subsystem_.options();
-  const bool discovery = subsystem_.discovery() != nullptr;
-  switch (static_cast<AdminOpcode>(opcode)) {
-    case AdminOpcode::get_log_page:
-    case AdminOpcode::identify:
-    case AdminOpcode::fabrics:
-      return true;
-    case AdminOpcode::set_features:
-    case AdminOpcode::get_features:
-    case AdminOpcode::async_event_request:
-      return !discovery || features_.kato_ms != 0;
-    case AdminOpcode::keep_alive:
-      return options.kas != 0 && (!discovery || features_.kato_ms != 0);
-    case AdminOpcode::abort:
-      return !discovery;
-    case AdminOpcode::firmware_download:
-    case AdminOpcode::firmware_commit:
-      return !discovery && options.firmware_update.slots != 0;
-    case AdminOpcode::format_nvm:
-      return !discovery && options.format;
-    case AdminOpcode::security_send:
-    case AdminOpcode::security_receive:
-      return !discovery && options.security;
-    case AdminOpcode::namespace_management:
-    case AdminOpcode::namespace_attachment:
-      return !discovery && options.namespace_management.supported;
-    case AdminOpcode::sanitize:
-      return !discovery && options.sanitize.supported();
-    case AdminOpcode::device_self_test:
-      return !discovery && options.self_test.supported;
-    case AdminOpcode::directive_send:
-    case AdminOpcode::directive_receive:
-      return !discovery && options.directives.supported;
-    case AdminOpcode::lockdown:
-      return !discovery && options.lockdown.supported && subsystem_.has_version(2, 0);
-    case AdminOpcode::capacity_management:
-      return !discovery && options.endurance.managed && subsystem_.has_version(2, 0);
-    case AdminOpcode::get_lba_status:
-      return !discovery && options.lba_status.supported;
-    case AdminOpcode::nvme_mi_send:
-    case AdminOpcode::nvme_mi_receive:
-      return subsystem_.in_band_management() != nullptr;
-    default:
-      return false;
-  }
+  const AdminCommand* const known = AdminCommand::find(opcode);
+  return known != nullptr && known->supported(*this);
 }
 
 bool Controller::transfer_fits(std::uint64_t bytes) const {
@@ -84,58 +42,13 @@ void Controller::on_admin(const Command& command) {
     return;
   }
   if (!admin_supported(command.opcode()) && queue.refuse(command, check::admin_opcode)) return;
-  if (!lockdown_permits(command, nvme::LockdownScope::admin_command, command.opcode())) return;
-  if (subsystem_.sanitizer().refuses() && !permitted_while_sanitizing(command) &&
-      !sanitize_permits(command, check::sanitize_admin, check::sanitize_failed_admin)) {
+  if (!lockdown_.lockdown_permits(command, nvme::LockdownScope::admin_command, command.opcode())) return;
+  if (subsystem_.sanitizer().refuses() && !sanitize_.permitted_while_sanitizing(command) &&
+      !sanitize_.sanitize_permits(command, check::sanitize_admin, check::sanitize_failed_admin)) {
     return;
   }
-  switch (static_cast<AdminOpcode>(command.opcode())) {
-    case AdminOpcode::get_log_page:
-      return get_log_page(command);
-    case AdminOpcode::identify:
-      return identify(command);
-    case AdminOpcode::abort:
-      return abort(command);
-    case AdminOpcode::set_features:
-      return set_features(command);
-    case AdminOpcode::get_features:
-      return get_features(command);
-    case AdminOpcode::async_event_request:
-      return event_request(command);
-    case AdminOpcode::keep_alive:
-      return keep_alive(command);
-    case AdminOpcode::firmware_download:
-      return firmware_download(command);
-    case AdminOpcode::firmware_commit:
-      return firmware_commit(command);
-    case AdminOpcode::format_nvm:
-      return format(command);
-    case AdminOpcode::security_send:
-    case AdminOpcode::security_receive:
-      return security(command);
-    case AdminOpcode::namespace_management:
-      return namespace_management(command);
-    case AdminOpcode::namespace_attachment:
-      return namespace_attachment(command);
-    case AdminOpcode::sanitize:
-      return sanitize(command);
-    case AdminOpcode::device_self_test:
-      return self_test(command);
-    case AdminOpcode::directive_send:
-    case AdminOpcode::directive_receive:
-      return directive(command);
-    case AdminOpcode::lockdown:
-      return lockdown(command);
-    case AdminOpcode::capacity_management:
-      return capacity_management(command);
-    case AdminOpcode::get_lba_status:
-      return get_lba_status(command);
-    case AdminOpcode::nvme_mi_send:
-    case AdminOpcode::nvme_mi_receive:
-      return management_command(command);
-    default:
-      queue.complete(command, sc::success);
-  }
+  const AdminCommand* const known = AdminCommand::find(command.opcode());
+  known != nullptr ? known->execute(*this, command) : queue.complete(command, sc::success);  // a deviation went on
 }
 
 /// Aborts a command that is held; of a fused pair, the other half fails with it.
@@ -252,10 +165,10 @@ void Controller::deliver_events() {
   }
 }
 
-std::uint32_t Controller::optional_events() const {
+std::uint32_t IdentifyCommand::optional_events() const {
   if (DiscoveryService* const discovery = subsystem_.discovery()) {
     // Without a keep alive timeout there is no lasting association that an event could be sent on.
-    return discovery->options().persistent && features_.kato_ms != 0 ? nvme::event_config_bits::discovery_log : 0;
+    return discovery->options().persistent && controller_.features_.kato_ms != 0 ? nvme::event_config_bits::discovery_log : 0;
   }
   std::uint32_t events = nvme::event_config_bits::namespace_attribute;
   if (subsystem_.options().ana) events |= nvme::event_config_bits::ana_change;

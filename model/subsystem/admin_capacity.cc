@@ -10,7 +10,7 @@ namespace sc = nvme::sc;
 namespace cs = nvme::capacity_sqe;
 using nvme::CapacityOperation;
 
-void Controller::capacity_management(const Command& command) {
+void CapacityCommands::capacity_management(const Command& command) {
   Queue& queue = *command.queue;
   EnduranceGroups& groups = subsystem_.endurance();
   const auto sqe = command.as<nvme::CapacityManagementSqe>();
@@ -26,7 +26,7 @@ void Controller::capacity_management(const Command& command) {
     case CapacityOperation::delete_endurance_group:
       if (!groups.has(element) && queue.refuse(command, check::capacity_element)) return;
       for (const auto& [nsid, ns] : subsystem_.namespaces()) {
-        if (ns->endurance_group() == element && !reservation_allows(command, *ns, Access::write)) return;
+        if (ns->endurance_group() == element && !controller_.reservations_.reservation_allows(command, *ns, Access::write)) return;
       }
       queue.complete(command, sc::success);
       if (!departs(departure::capacity_kept)) groups.remove_group(element);
@@ -45,7 +45,7 @@ void Controller::capacity_management(const Command& command) {
       if (!sets) break;
       if (!groups.has_set(element) && queue.refuse(command, check::capacity_element)) return;
       for (const auto& [nsid, ns] : subsystem_.namespaces()) {
-        if (ns->nvm_set() == element && !reservation_allows(command, *ns, Access::write)) return;
+        if (ns->nvm_set() == element && !controller_.reservations_.reservation_allows(command, *ns, Access::write)) return;
       }
       queue.complete(command, sc::success);
       if (!departs(departure::capacity_kept)) groups.remove_set(element);
@@ -57,7 +57,7 @@ void Controller::capacity_management(const Command& command) {
 }
 
 /// An endurance group, or an NVM set in `group`.
-void Controller::create_capacity(const Command& command, std::uint64_t room, std::uint16_t group) {
+void CapacityCommands::create_capacity(const Command& command, std::uint64_t room, std::uint16_t group) {
   Queue& queue = *command.queue;
   EnduranceGroups& groups = subsystem_.endurance();
   const std::uint64_t bytes = command.as<nvme::CapacityManagementSqe>().get(cs::cap);

@@ -19,20 +19,20 @@ bool sends(const Command& command) { return command.opcode() == static_cast<std:
 
 }  // namespace
 
-bool Controller::directive_supported(DirectiveType type) const {
+bool DirectiveCommands::directive_supported(DirectiveType type) const {
   if (type == DirectiveType::identify) return true;
   return type == DirectiveType::streams && subsystem_.options().directives.streams != 0;
 }
 
 /// Streams are enabled for this host in the namespace, or in any where the command is for all.
-bool Controller::streams_enabled(std::uint32_t nsid) const {
+bool DirectiveCommands::streams_enabled(std::uint32_t nsid) const {
   const Directives& directives = subsystem_.directives();
-  if (nsid != nvme::kAllNamespaces) return directives.enabled(host_.hostid, nsid);
+  if (nsid != nvme::kAllNamespaces) return directives.enabled(controller_.host_.hostid, nsid);
   return std::any_of(subsystem_.namespaces().begin(), subsystem_.namespaces().end(),
-                     [&](const auto& entry) { return directives.enabled(host_.hostid, entry.first); });
+                     [&](const auto& entry) { return directives.enabled(controller_.host_.hostid, entry.first); });
 }
 
-void Controller::directive(const Command& command) {
+void DirectiveCommands::directive(const Command& command) {
   Queue& queue = *command.queue;
   const auto sqe = command.as<nvme::DirectiveSqe>();
   const DirectiveType type = sqe.get(ds::dtype);
@@ -47,7 +47,7 @@ void Controller::directive(const Command& command) {
   }
   if (!known && queue.refuse(command, check::directive_operation)) return;
   const bool all = nsid == nvme::kAllNamespaces;
-  if (!all && active_namespace(nsid) == nullptr) {
+  if (!all && controller_.active_namespace(nsid) == nullptr) {
     const bool valid = nsid != 0 && nsid <= subsystem_.options().namespaces_max;
     if (queue.refuse(command, valid ? check::directive_inactive : check::directive_nsid)) return;
   }
@@ -58,7 +58,7 @@ void Controller::directive(const Command& command) {
   if (sends(command)) return streams ? send_streams(command) : enable_directive(command);
   if (streams && operation == op::streams_allocate) return allocate_streams(command);
   const std::uint64_t length = sqe.get(ds::numd).count() * std::uint64_t{4};
-  if (!transfer_fits(length)) {
+  if (!controller_.transfer_fits(length)) {
     if (!queue.refuse(command, check::directive_length)) queue.complete(command, sc::success);
     return;
   }
@@ -71,7 +71,7 @@ void Controller::directive(const Command& command) {
   queue.complete_with_data(command, data.size());
 }
 
-Bytes Controller::directive_parameters(std::uint32_t nsid) const {
+Bytes DirectiveCommands::directive_parameters(std::uint32_t nsid) const {
   namespace dp = nvme::directive_parameters;
   Bytes page(nvme::DirectiveParameters::size);
   const auto bit = [](DirectiveType type) { return static_cast<std::uint8_t>(1u << static_cast<unsigned>(type)); };
@@ -82,11 +82,11 @@ Bytes Controller::directive_parameters(std::uint32_t nsid) const {
   return page;
 }
 
-Bytes Controller::stream_parameters(std::uint32_t nsid) const {
+Bytes DirectiveCommands::stream_parameters(std::uint32_t nsid) const {
   namespace sp = nvme::stream_parameters;
   const Directives& directives = subsystem_.directives();
   const DirectiveOptions& options = subsystem_.options().directives;
-  const std::uint16_t allocated = directives.allocated(host_.hostid, nsid);
+  const std::uint16_t allocated = directives.allocated(controller_.host_.hostid, nsid);
   Record<nvme::StreamParameters> out;
   out.set(sp::msl, options.streams)
       .set(sp::nssa, departs(departure::streams_available) ? options.streams : directives.available())
@@ -94,12 +94,12 @@ Bytes Controller::stream_parameters(std::uint32_t nsid) const {
       .set(sp::sws, options.write_blocks)
       .set(sp::sgs, options.granularity)
       .set(sp::nsa, departs(departure::streams_allocated) ? 0u : allocated)
-      .set(sp::nso, directives.open(host_.hostid, nsid));
+      .set(sp::nso, directives.open(controller_.host_.hostid, nsid));
   return Bytes(out.bytes().begin(), out.bytes().end());
 }
 
-Bytes Controller::stream_status(std::uint32_t nsid) const {
-  std::vector<std::uint16_t> open = subsystem_.directives().open_streams(host_.hostid, nsid);
+Bytes DirectiveCommands::stream_status(std::uint32_t nsid) const {
+  std::vector<std::uint16_t> open = subsystem_.directives().open_streams(controller_.host_.hostid, nsid);
   if (departs(departure::streams_order)) std::reverse(open.begin(), open.end());
   Bytes page(2 + 2 * open.size());
   store_le(page.data(), static_cast<std::uint16_t>(open.size()));
@@ -107,7 +107,7 @@ Bytes Controller::stream_status(std::uint32_t nsid) const {
   return page;
 }
 
-void Controller::enable_directive(const Command& command) {
+void DirectiveCommands::enable_directive(const Command& command) {
   Queue& queue = *command.queue;
   const auto sqe = command.as<nvme::EnableDirectiveSqe>();
   const DirectiveType type = sqe.get(ds::tdtype);
@@ -126,7 +126,7 @@ void Controller::enable_directive(const Command& command) {
     }
   };
   if (command.nsid() != nvme::kAllNamespaces) {
-    change(host_.hostid, command.nsid());
+    change(controller_.host_.hostid, command.nsid());
   } else {
     for (const auto& [id, controller] : subsystem_.controllers()) {
       if (!controller->in_association()) continue;
@@ -136,50 +136,51 @@ void Controller::enable_directive(const Command& command) {
   queue.complete(command, sc::success);
 }
 
-void Controller::send_streams(const Command& command) {
+void DirectiveCommands::send_streams(const Command& command) {
   const auto sqe = command.as<nvme::DirectiveSqe>();
   Directives& directives = subsystem_.directives();
   if (sqe.get(ds::doper) == op::streams_release_identifier) {
-    if (!departs(departure::streams_stay_open)) directives.release(host_.hostid, command.nsid(), sqe.get(ds::dspec));
+    if (!departs(departure::streams_stay_open)) directives.release(controller_.host_.hostid, command.nsid(), sqe.get(ds::dspec));
   } else if (!departs(departure::streams_kept)) {
-    directives.release_resources(host_.hostid, command.nsid());
+    directives.release_resources(controller_.host_.hostid, command.nsid());
   }
   command.queue->complete(command, sc::success);
 }
 
-void Controller::allocate_streams(const Command& command) {
+void DirectiveCommands::allocate_streams(const Command& command) {
   Queue& queue = *command.queue;
   Directives& directives = subsystem_.directives();
   const std::uint32_t nsid = command.nsid();
   const std::uint16_t wanted = command.as<nvme::AllocateStreamsSqe>().get(ds::nsr);
-  if (directives.allocated(host_.hostid, nsid) != 0 && queue.refuse(command, check::directive_allocated)) return;
-  const std::uint16_t given = wanted == 0 ? std::uint16_t{0} : directives.allocate(host_.hostid, nsid, wanted);
+  if (directives.allocated(controller_.host_.hostid, nsid) != 0 && queue.refuse(command, check::directive_allocated)) return;
+  const std::uint16_t given = wanted == 0 ? std::uint16_t{0} : directives.allocate(controller_.host_.hostid, nsid, wanted);
   if (given == 0 && wanted != 0 && queue.refuse(command, check::directive_resources)) return;
   queue.complete(command, sc::success, given);
 }
 
 /// What a write says of directives. False: the command has been answered.
-bool Controller::directive_ok(const Command& command) {
-  if (!subsystem_.directives().enabled(host_.hostid, command.nsid())) return true;
+bool DirectiveCommands::directive_ok(const Command& command) {
+  if (!subsystem_.directives().enabled(controller_.host_.hostid, command.nsid())) return true;
   const auto type = static_cast<DirectiveType>(command.as<nvme::ReadWriteSqe>().get(nvme::rw_sqe::dtype));
   if (type == DirectiveType::identify || type == DirectiveType::streams) return true;
   return !command.queue->refuse(command, check::io_directive);
 }
 
-void Controller::use_stream(const Command& command) {
+void DirectiveCommands::use_stream(const Command& command) {
   const auto sqe = command.as<nvme::ReadWriteSqe>();
   if (sqe.get(nvme::rw_sqe::dtype) != static_cast<unsigned>(DirectiveType::streams)) return;
   const auto stream = static_cast<std::uint16_t>(sqe.get(nvme::rw_sqe::dspec));
-  if (!departs(departure::streams_never_open)) subsystem_.directives().use(host_.hostid, command.nsid(), stream);
+  if (!departs(departure::streams_never_open)) subsystem_.directives().use(controller_.host_.hostid, command.nsid(), stream);
 }
 
 /// After a controller level reset the directives of a host are disabled, unless another of its controllers is enabled.
-void Controller::reset_directives() {
+void DirectiveCommands::reset_directives() {
   if (!subsystem_.directives().any() || departs(departure::streams_survive_reset)) return;
   for (const auto& [id, other] : subsystem_.controllers()) {
-    if (id != cntlid_ && other->in_association() && other->cc_enabled() && other->host().hostid == host_.hostid) return;
+    if (id != controller_.cntlid_ && other->in_association() && other->cc_enabled() && other->host().hostid == controller_.host_.hostid)
+      return;
   }
-  subsystem_.directives().disable_all(host_.hostid);
+  subsystem_.directives().disable_all(controller_.host_.hostid);
 }
 
 }  // namespace fb::subsystem

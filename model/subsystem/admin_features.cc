@@ -1,4 +1,4 @@
-// Get Features and Set Features.
+// Get ControllerFeatures and Set Features.
 #include <algorithm>
 
 #include "model/subsystem/controller.h"
@@ -87,20 +87,20 @@ bool Controller::feature_supported(std::uint8_t fid) const {
 }
 
 /// Answers what is wrong with the NSID of a features command; false then.
-bool Controller::feature_addresses_namespace(const Command& command, std::uint8_t fid) {
+bool FeatureCommands::feature_addresses_namespace(const Command& command, std::uint8_t fid) {
   Queue& queue = *command.queue;
   const std::uint32_t nsid = command.nsid();
-  const Namespace* const ns = active_namespace(nsid);
+  const Namespace* const ns = controller_.active_namespace(nsid);
   const bool set = command.opcode() == static_cast<std::uint8_t>(nvme::AdminOpcode::set_features);
   if (set && nsid == nvme::kAllNamespaces && is_reservation_feature(fid)) {
-    const Namespace* const unreachable = unreachable_namespace();
-    return unreachable == nullptr || check_path(command, *unreachable);
+    const Namespace* const unreachable = controller_.io_.unreachable_namespace();
+    return unreachable == nullptr || controller_.io_.check_path(command, *unreachable);
   }
   if (is_namespace_feature(fid)) {
     if (ns == nullptr) return !queue.refuse(command, check::feature_nsid);
     // The others stay what they are to this controller; where access is lost for ever, nothing can be set.
-    const bool lost = set && ana_state_of(*ns) == nvme::AnaState::persistent_loss;
-    return !(is_reservation_feature(fid) || lost) || check_path(command, *ns);
+    const bool lost = set && controller_.io_.ana_state_of(*ns) == nvme::AnaState::persistent_loss;
+    return !(is_reservation_feature(fid) || lost) || controller_.io_.check_path(command, *ns);
   }
   if (nsid == 0 || nsid == nvme::kAllNamespaces) return true;
   if (ns == nullptr) return !queue.refuse(command, check::feature_nsid);
@@ -108,7 +108,8 @@ bool Controller::feature_addresses_namespace(const Command& command, std::uint8_
   return !set || fid == id_of(FeatureId::error_recovery) || !queue.refuse(command, check::feature_not_namespace);
 }
 
-std::uint32_t Controller::feature_value(const Features& from, std::uint8_t fid, std::uint32_t cdw11, std::uint32_t nsid) const {
+std::uint32_t FeatureCommands::feature_value(const ControllerFeatures& from, std::uint8_t fid, std::uint32_t cdw11,
+                                             std::uint32_t nsid) const {
   switch (static_cast<FeatureId>(fid)) {
     case FeatureId::arbitration:
       return from.arbitration;
@@ -136,19 +137,19 @@ std::uint32_t Controller::feature_value(const Features& from, std::uint8_t fid, 
     case FeatureId::io_command_set_profile:
       return from.command_sets;
     case FeatureId::lba_status_information:
-      return lba_status_attributes(from);
+      return controller_.lba_status_.lba_status_attributes(from);
     case FeatureId::sanitize_configuration:
-      return &from == &features_ && subsystem_.sanitizer().warns() ? 1 : 0;
+      return &from == &controller_.features_ && subsystem_.sanitizer().warns() ? 1 : 0;
     case FeatureId::namespace_write_protection: {
-      const Namespace* const ns = active_namespace(nsid);
+      const Namespace* const ns = controller_.active_namespace(nsid);
       return ns != nullptr ? ns->write_protection() : 0;
     }
     case FeatureId::reservation_notification_mask: {
-      const Namespace* const ns = active_namespace(nsid);
+      const Namespace* const ns = controller_.active_namespace(nsid);
       return ns != nullptr ? ns->reservations().mask() : 0;
     }
     case FeatureId::reservation_persistence: {
-      const Namespace* const ns = active_namespace(nsid);
+      const Namespace* const ns = controller_.active_namespace(nsid);
       return ns != nullptr && ns->reservations().persists() ? 1 : 0;
     }
     default:
@@ -157,7 +158,7 @@ std::uint32_t Controller::feature_value(const Features& from, std::uint8_t fid, 
 }
 
 /// Of a controller that lives on between associations, or between resets of one.
-bool Controller::saveable(std::uint8_t fid) const {
+bool FeatureCommands::saveable(std::uint8_t fid) const {
   return subsystem_.discovery() == nullptr && subsystem_.options().saveable_features && is_plain(fid);
 }
 
@@ -167,12 +168,12 @@ Record<nvme::Timestamp> Controller::timestamp() const {
   return value;
 }
 
-void Controller::get_features(const Command& command) {
+void FeatureCommands::get_features(const Command& command) {
   Queue& queue = *command.queue;
   const auto sqe = command.as<nvme::GetFeaturesSqe>();
   const std::uint8_t fid = sqe.get(fs::fid);
   const FeatureSelect select = sqe.get(fs::sel);
-  if (!feature_supported(fid) && queue.refuse(command, check::feature_fid)) return;
+  if (!controller_.feature_supported(fid) && queue.refuse(command, check::feature_fid)) return;
   if (select > FeatureSelect::capabilities && queue.refuse(command, check::feature_select)) return;
   if (select == FeatureSelect::capabilities) {
     std::uint32_t capabilities = 0;
@@ -185,16 +186,16 @@ void Controller::get_features(const Command& command) {
   const std::uint32_t cdw11 = sqe.get(fs::cdw11);
   if (fid == id_of(FeatureId::temperature_threshold) && !temperature_ok(command, cdw11)) return;
   const bool current = select == FeatureSelect::current || departs(departure::feature_default_wrong);
-  const Features defaults = default_features();
+  const ControllerFeatures defaults = controller_.default_features();
   const bool saved = select == FeatureSelect::saved && !departs(departure::feature_saved_default);
-  const Features& from = current ? features_ : saved ? saved_ : defaults;
+  const ControllerFeatures& from = current ? controller_.features_ : saved ? controller_.saved_ : defaults;
   if (fid == id_of(FeatureId::host_identifier)) {
     const auto asked = record_from_integer<nvme::HostIdentifier>(cdw11);
     if (!asked.get(nvme::host_identifier::exhid) && queue.refuse(command, check::feature_hostid_exhid)) {
       return;
     }
     if (!queue.stage(command, nvme::kHostIdentifierSize)) return;
-    std::copy(host_.hostid.begin(), host_.hostid.end(), command.data().begin());
+    std::copy(controller_.host_.hostid.begin(), controller_.host_.hostid.end(), command.data().begin());
     return queue.complete_with_data(command, nvme::kHostIdentifierSize);
   }
   if (fid == id_of(FeatureId::host_behavior_support)) {
@@ -208,22 +209,22 @@ void Controller::get_features(const Command& command) {
   }
   if (fid == id_of(FeatureId::timestamp)) {
     if (!queue.stage(command, nvme::Timestamp::size)) return;
-    const Record<nvme::Timestamp> value = current ? timestamp() : Record<nvme::Timestamp>{};
+    const Record<nvme::Timestamp> value = current ? controller_.timestamp() : Record<nvme::Timestamp>{};
     std::copy(value.bytes().begin(), value.bytes().end(), command.data().begin());
     return queue.complete_with_data(command, nvme::Timestamp::size);
   }
   if (fid == id_of(FeatureId::endurance_group_event)) {
     const auto group = static_cast<std::uint16_t>(cdw11 & 0xFFFF);
     if (!subsystem_.endurance().has(group) && queue.refuse(command, check::feature_endurance_group)) return;
-    const auto wanted = endurance_wanted_.find(group);
-    const bool known = current && wanted != endurance_wanted_.end();
+    const auto wanted = controller_.endurance_wanted_.find(group);
+    const bool known = current && wanted != controller_.endurance_wanted_.end();
     return queue.complete(command, sc::success, group | (known ? std::uint32_t{wanted->second} << 16 : 0u));
   }
   const std::uint32_t namespace_default = current ? command.nsid() : 0;
   queue.complete(command, sc::success, feature_value(from, fid, cdw11, namespace_default));
 }
 
-bool Controller::temperature_ok(const Command& command, std::uint32_t cdw11) {
+bool FeatureCommands::temperature_ok(const Command& command, std::uint32_t cdw11) {
   const auto asked = record_from_integer<nvme::TemperatureThreshold>(cdw11);
   const auto sensor = asked.get(nvme::temperature_threshold::tmpsel);
   // One composite temperature, no sensors; Fh addresses all there are, when setting.
@@ -232,12 +233,12 @@ bool Controller::temperature_ok(const Command& command, std::uint32_t cdw11) {
   return (known && asked.get(nvme::temperature_threshold::thsel) <= 1) || !command.queue->refuse(command, check::feature_temperature);
 }
 
-void Controller::set_features(const Command& command) {
+void FeatureCommands::set_features(const Command& command) {
   Queue& queue = *command.queue;
   const auto sqe = command.as<nvme::SetFeaturesSqe>();
   const std::uint8_t fid = sqe.get(fs::fid);
-  if (!feature_supported(fid) && queue.refuse(command, check::feature_fid)) return;
-  if (!lockdown_permits(command, nvme::LockdownScope::set_features, fid)) return;
+  if (!controller_.feature_supported(fid) && queue.refuse(command, check::feature_fid)) return;
+  if (!controller_.lockdown_.lockdown_permits(command, nvme::LockdownScope::set_features, fid)) return;
   if (sqe.get(fs::sv) && !saveable(fid) && queue.refuse(command, check::feature_save)) return;
   if (!feature_addresses_namespace(command, fid)) return;
   // Connect has set it, and it stays for the life of the association.
@@ -254,38 +255,38 @@ void Controller::set_features(const Command& command) {
   set_feature_value(command, fid);
 }
 
-void Controller::set_features_data(const Command& command) {
+void FeatureCommands::set_features_data(const Command& command) {
   if (command.as<nvme::SetFeaturesSqe>().get(fs::fid) == id_of(FeatureId::timestamp)) return set_timestamp(command);
   if (command.data().size() < nvme::HostBehavior::size) return command.queue->complete(command, sc::success);
   const View<nvme::HostBehavior> asked{ByteView{command.data()}.first(nvme::HostBehavior::size)};
   const bool extends = subsystem_.options().metadata;
   const unsigned acre = asked.get(nvme::host_behavior::acre), lbafee = asked.get(nvme::host_behavior::lbafee);
-  features_.retry_delays = static_cast<std::uint8_t>(acre & 1);
-  features_.extended_formats = static_cast<std::uint8_t>(extends ? lbafee & 1 : 0);
+  controller_.features_.retry_delays = static_cast<std::uint8_t>(acre & 1);
+  controller_.features_.extended_formats = static_cast<std::uint8_t>(extends ? lbafee & 1 : 0);
   // Formats 2h and 3h; the others need not be enabled.
   const unsigned copy = subsystem_.options().copy.formats & 0xCu;
-  features_.copy_formats = static_cast<std::uint16_t>(asked.get(nvme::host_behavior::cdfe) & copy);
-  record_feature(command);
+  controller_.features_.copy_formats = static_cast<std::uint16_t>(asked.get(nvme::host_behavior::cdfe) & copy);
+  controller_.logs_.record_feature(command);
   command.queue->complete(command, sc::success);
 }
 
-void Controller::set_timestamp(const Command& command) {
+void FeatureCommands::set_timestamp(const Command& command) {
   namespace te = nvme::timestamp_event;
   const Instant now = subsystem_.world().now();
   if (command.data().size() >= nvme::Timestamp::size) {
     const View<nvme::Timestamp> asked{ByteView{command.data()}.first(nvme::Timestamp::size)};
     const std::uint64_t low = asked.get(nvme::timestamp::low), high = asked.get(nvme::timestamp::high);
     Record<nvme::TimestampEvent> event;
-    event.set(te::previous, ByteView{timestamp().bytes()}).set(te::since_reset_ms, timestamp_.since_reset_ms(now));
-    timestamp_.set(high << 32 | low, now);
-    record(nvme::PersistentEventType::timestamp_change, event.bytes());
-    if (departs(departure::persistent_timestamp_feature)) record_feature(command);
+    event.set(te::previous, ByteView{controller_.timestamp().bytes()}).set(te::since_reset_ms, controller_.timestamp_.since_reset_ms(now));
+    controller_.timestamp_.set(high << 32 | low, now);
+    controller_.logs_.record(nvme::PersistentEventType::timestamp_change, event.bytes());
+    if (departs(departure::persistent_timestamp_feature)) controller_.logs_.record_feature(command);
   }
   command.queue->complete(command, sc::success);
 }
 
 /// False: the command has been answered.
-bool Controller::feature_acceptable(const Command& command, std::uint8_t fid, std::uint32_t value) {
+bool FeatureCommands::feature_acceptable(const Command& command, std::uint8_t fid, std::uint32_t value) {
   Queue& queue = *command.queue;
   switch (static_cast<FeatureId>(fid)) {
     case FeatureId::power_management:
@@ -302,7 +303,7 @@ bool Controller::feature_acceptable(const Command& command, std::uint8_t fid, st
 }
 
 /// Of those that are nothing but a value.
-void Controller::store_feature(Features& to, std::uint8_t fid, std::uint32_t value) {
+void Controller::store_feature(ControllerFeatures& to, std::uint8_t fid, std::uint32_t value) {
   switch (static_cast<FeatureId>(fid)) {
     case FeatureId::arbitration:
       to.arbitration = value;
@@ -336,7 +337,7 @@ void Controller::store_feature(Features& to, std::uint8_t fid, std::uint32_t val
   }
 }
 
-void Controller::set_feature_value(const Command& command, std::uint8_t fid) {
+void FeatureCommands::set_feature_value(const Command& command, std::uint8_t fid) {
   Queue& queue = *command.queue;
   std::uint32_t value = command.as<nvme::SetFeaturesSqe>().get(fs::cdw11);
   switch (static_cast<FeatureId>(fid)) {
@@ -348,17 +349,17 @@ void Controller::set_feature_value(const Command& command, std::uint8_t fid) {
       const std::uint32_t combinations = subsystem_.options().zoned.supported ? 2 : 1;
       const std::uint32_t index = value & 0x1FF;
       if (index >= combinations && queue.refuse(command, check::feature_command_set)) return;
-      features_.command_sets = index < combinations ? index : 0;
+      controller_.features_.command_sets = index < combinations ? index : 0;
       return queue.complete(command, sc::success);
     }
     case FeatureId::sanitize_configuration:
       subsystem_.sanitizer().set_warns((value & 1) != 0);
-      record_feature(command);
+      controller_.logs_.record_feature(command);
       return queue.complete(command, sc::success);
     case FeatureId::endurance_group_event:
       return set_endurance_events(command, value);
     case FeatureId::lba_status_information:
-      return set_lba_status_attributes(command, value);
+      return controller_.lba_status_.set_lba_status_attributes(command, value);
     case FeatureId::namespace_write_protection:
       return set_write_protection(command, value);
     case FeatureId::reservation_notification_mask:
@@ -369,66 +370,66 @@ void Controller::set_feature_value(const Command& command, std::uint8_t fid) {
   }
   if (!feature_acceptable(command, fid, value)) return;
   nvme::Status status = sc::success;
-  if (static_cast<FeatureId>(fid) == FeatureId::volatile_write_cache) status = set_write_cache((value & 1) != 0);
+  if (static_cast<FeatureId>(fid) == FeatureId::volatile_write_cache) status = controller_.io_.set_write_cache((value & 1) != 0);
   if (static_cast<FeatureId>(fid) == FeatureId::async_event_configuration) {
-    value &= optional_events() | nvme::event_config_bits::smart_mask;
+    value &= controller_.identify_.optional_events() | nvme::event_config_bits::smart_mask;
   }
   keep_feature(command, fid, value);
-  record_feature(command);
+  controller_.logs_.record_feature(command);
   queue.complete(command, status);
-  on_temperature();
+  controller_.on_temperature();
 }
 
 /// For now, and for later where the host says so.
-void Controller::keep_feature(const Command& command, std::uint8_t fid, std::uint32_t value) {
-  store_feature(features_, fid, value);
+void FeatureCommands::keep_feature(const Command& command, std::uint8_t fid, std::uint32_t value) {
+  controller_.store_feature(controller_.features_, fid, value);
   const bool saves = command.as<nvme::SetFeaturesSqe>().get(fs::sv) && !departs(departure::feature_save_lost);
-  if (saves || departs(departure::feature_save_always)) store_feature(saved_, fid, value);
+  if (saves || departs(departure::feature_save_always)) controller_.store_feature(controller_.saved_, fid, value);
 }
 
-void Controller::set_endurance_events(const Command& command, std::uint32_t value) {
+void FeatureCommands::set_endurance_events(const Command& command, std::uint32_t value) {
   namespace ee = nvme::endurance_event;
   Queue& queue = *command.queue;
   const auto asked = record_from_integer<nvme::EnduranceEventConfiguration>(value);
   const auto group = static_cast<std::uint16_t>(asked.get(ee::endgid));
   if (!subsystem_.endurance().has(group) && queue.refuse(command, check::feature_endurance_group)) return;
-  endurance_wanted_[group] = static_cast<std::uint8_t>(asked.get(ee::warnings) & nvme::endurance_warning_bits::all);
+  controller_.endurance_wanted_[group] = static_cast<std::uint8_t>(asked.get(ee::warnings) & nvme::endurance_warning_bits::all);
   queue.complete(command, sc::success);
 }
 
-void Controller::set_queues(const Command& command, std::uint32_t value) {
+void FeatureCommands::set_queues(const Command& command, std::uint32_t value) {
   Queue& queue = *command.queue;
   const auto asked = record_from_integer<nvme::NumberOfQueues>(value);
   const auto submission = asked.get(nvme::number_of_queues::nsqr);
   const auto completion = asked.get(nvme::number_of_queues::ncqr);
   const bool reserved = submission.raw() == 0xFFFF || completion.raw() == 0xFFFF;
   if (reserved && queue.refuse(command, check::feature_queues_reserved)) return;
-  if (!io_queues_.empty() && queue.refuse(command, check::feature_queues_sequence)) return;
+  if (!controller_.io_queues_.empty() && queue.refuse(command, check::feature_queues_sequence)) return;
   const std::uint64_t limit = subsystem_.options().io_queues_max;
   const std::uint64_t pairs = std::min(submission.count(), completion.count());
-  features_.queues = static_cast<std::uint16_t>(std::min(pairs, limit));
+  controller_.features_.queues = static_cast<std::uint16_t>(std::min(pairs, limit));
   const std::uint64_t extra = departs(departure::feature_queues_excess) ? limit : 0;
-  const std::uint64_t zero_based = std::max<std::uint64_t>(features_.queues, 1) - 1 + extra;
-  record_feature(command, static_cast<std::uint32_t>(zero_based | zero_based << 16));
+  const std::uint64_t zero_based = std::max<std::uint64_t>(controller_.features_.queues, 1) - 1 + extra;
+  controller_.logs_.record_feature(command, static_cast<std::uint32_t>(zero_based | zero_based << 16));
   queue.complete(command, sc::success, zero_based | zero_based << 16);
 }
 
-void Controller::set_kato(const Command& command, std::uint32_t kato_ms) {
+void FeatureCommands::set_kato(const Command& command, std::uint32_t kato_ms) {
   Queue& queue = *command.queue;
   if (kato_ms == 0 && queue.refuse(command, check::feature_kato_zero)) return;
   if (kato_ms > subsystem_.options().kato_max_ms && queue.refuse(command, check::feature_kato_maximum)) {
     return;
   }
-  features_.kato_ms = rounded_kato(kato_ms);
-  if (!departs(departure::kato_set_ignored)) restart_keep_alive();
+  controller_.features_.kato_ms = controller_.keep_alive_.rounded_kato(kato_ms);
+  if (!departs(departure::kato_set_ignored)) controller_.keep_alive_.restart_keep_alive();
   queue.complete(command, sc::success);
 }
 
-void Controller::set_write_protection(const Command& command, std::uint32_t value) {
+void FeatureCommands::set_write_protection(const Command& command, std::uint32_t value) {
   Queue& queue = *command.queue;
   const std::uint32_t state = value & 7;
   if (state > 1 && queue.refuse(command, check::feature_write_protect)) return;
-  Namespace* const ns = active_namespace(command.nsid());
+  Namespace* const ns = controller_.active_namespace(command.nsid());
   const bool protects = ns != nullptr && state != 0 && ns->write_protection() == 0;
   if (ns != nullptr) ns->set_write_protection(state);
   if (ns != nullptr && state != 0) subsystem_.directives().release_all(ns->nsid());

@@ -20,7 +20,7 @@ constexpr std::uint8_t kAnyGranularity = 0xFF;
 
 }  // namespace
 
-void Controller::firmware_download(const Command& command) {
+void FirmwareCommands::firmware_download(const Command& command) {
   Queue& queue = *command.queue;
   const SubsystemOptions& options = subsystem_.options();
   const auto sqe = command.as<nvme::FirmwareDownloadSqe>();
@@ -28,12 +28,12 @@ void Controller::firmware_download(const Command& command) {
   const std::uint64_t offset = std::uint64_t{sqe.get(fd::ofst)} * 4;
   const std::uint8_t granularity = options.firmware_update.granularity;
   const std::uint64_t unit = granularity == 0 || granularity == kAnyGranularity ? 4 : granularity * kGranularityUnit;
-  const bool fits = bytes % unit == 0 && offset % unit == 0 && transfer_fits(bytes);
+  const bool fits = bytes % unit == 0 && offset % unit == 0 && controller_.transfer_fits(bytes);
   if (!fits && queue.refuse(command, check::firmware_piece)) return;
   if (queue.stage(command, static_cast<std::size_t>(bytes))) queue.pull(command);
 }
 
-void Controller::firmware_download_data(const Command& command) {
+void FirmwareCommands::firmware_download_data(const Command& command) {
   Queue& queue = *command.queue;
   const auto sqe = command.as<nvme::FirmwareDownloadSqe>();
   const std::uint64_t offset = std::uint64_t{sqe.get(fd::ofst)} * 4;
@@ -43,7 +43,7 @@ void Controller::firmware_download_data(const Command& command) {
   queue.complete(command, sc::success);
 }
 
-void Controller::firmware_commit(const Command& command) {
+void FirmwareCommands::firmware_commit(const Command& command) {
   Queue& queue = *command.queue;
   const FirmwareOptions& options = subsystem_.options().firmware_update;
   FirmwareSlots& slots = subsystem_.firmware();
@@ -56,7 +56,7 @@ void Controller::firmware_commit(const Command& command) {
                         (action == CommitAction::activate_at_once && !download_.empty());
   const std::string before = slots.running();
   const auto finish = [&](nvme::Status status) {
-    record_firmware(command, before, slots.revision(slot), status);
+    controller_.logs_.record_firmware(command, before, slots.revision(slot), status);
     queue.complete(command, status);
   };
   const bool slot_ok = replaces ? slots.writable(slot) : slots.exists(slot);
@@ -95,7 +95,7 @@ void Controller::on_firmware_activation() {
 }
 
 /// A controller level reset: what was downloaded and not committed is void, what was committed runs.
-void Controller::reset_firmware() {
+void FirmwareCommands::reset_firmware() {
   if (!departs(departure::firmware_kept)) download_.clear();
   if (departs(departure::firmware_never_runs)) return;
   if (subsystem_.firmware().on_reset(false)) subsystem_.tell(Change::firmware);

@@ -49,8 +49,8 @@ void Controller::format(const Command& command) {
   for (const auto& [id, ns] : subsystem_.namespaces()) {
     if (all ? !sees(*ns) : ns.get() != one && !departs(departure::format_all)) continue;
     if (ns->write_protection() != 0 && queue.refuse(command, check::format_write_protected)) return;
-    if (!check_path(command, *ns)) return;
-    if (!reservation_allows(command, *ns, Access::write)) return;
+    if (!io_.check_path(command, *ns)) return;
+    if (!reservations_.reservation_allows(command, *ns, Access::write)) return;
     if (ns->layout().extended() && !enabled && queue.refuse(command, check::format_extended)) return;
     // There is no room for a single block of that size.
     if (ns->blocks_as(layout) == 0 && queue.refuse(command, check::format_lbaf)) return;
@@ -60,7 +60,7 @@ void Controller::format(const Command& command) {
   began.set(nvme::format_start_event::nsid, nsid)
       .set(nvme::format_start_event::fna, nvme::fna_bits::crypto_erase)
       .set(nvme::format_start_event::cdw10, command.as<nvme::SqeLayout>().get(nvme::sqe::cdw10));
-  record(nvme::PersistentEventType::format_start, began.bytes());
+  logs_.record(nvme::PersistentEventType::format_start, began.bytes());
   subsystem_.self_tests().on_format(nsid);
   nvme::Status status = sc::success;
   for (Namespace* const ns : chosen) {
@@ -79,7 +79,7 @@ void Controller::format(const Command& command) {
   }
   Record<nvme::FormatEndEvent> ended;
   ended.set(nvme::format_end_event::nsid, nsid).set(nvme::format_end_event::status, status);
-  record(nvme::PersistentEventType::format_completion, ended.bytes());
+  logs_.record(nvme::PersistentEventType::format_completion, ended.bytes());
   queue.complete(command, status);
   for (Namespace* const ns : chosen) subsystem_.namespace_changed(ns->nsid());
 }

@@ -46,7 +46,7 @@ void set_text(MutableBytes page, std::size_t offset, std::size_t size, std::stri
 
 }  // namespace
 
-void Controller::identify(const Command& command) {
+void IdentifyCommand::identify(const Command& command) {
   Queue& queue = *command.queue;
   Bytes& page = subsystem_.scratch();
   page.assign(nvme::kIdentifySize, 0);
@@ -57,7 +57,7 @@ void Controller::identify(const Command& command) {
 }
 
 /// False: the command has been answered.
-bool Controller::identify_page(const Command& command, MutableBytes page) {
+bool IdentifyCommand::identify_page(const Command& command, MutableBytes page) {
   Queue& queue = *command.queue;
   const auto sqe = command.as<nvme::IdentifySqe>();
   const Cns cns = static_cast<Cns>(sqe.get(nvme::identify_sqe::cns));
@@ -116,7 +116,7 @@ bool Controller::identify_page(const Command& command, MutableBytes page) {
       if (!version_2) break;
       if (command.nsid() != 0 && queue.refuse(command, check::nsid_unused)) return false;
       const std::uint8_t csi = sqe.get(nvme::identify_sqe::csi);
-      if (!has_command_set(csi)) return !queue.refuse(command, check::identify_csi);
+      if (!controller_.has_command_set(csi)) return !queue.refuse(command, check::identify_csi);
       const SubsystemOptions& options = subsystem_.options();
       if (csi == kZonedCommandSet) {
         MutableView<nvme::IdentifyControllerZoned>{page}.set(nvme::id_ctrl_zoned::zasl, options.zoned.append_limit);
@@ -147,13 +147,13 @@ bool Controller::identify_page(const Command& command, MutableBytes page) {
   return !queue.refuse(command, check::identify_cns);
 }
 
-bool Controller::identify_namespace_page(const Command& command, MutableBytes page) {
+bool IdentifyCommand::identify_namespace_page(const Command& command, MutableBytes page) {
   Queue& queue = *command.queue;
   const auto sqe = command.as<nvme::IdentifySqe>();
   const Cns cns = static_cast<Cns>(sqe.get(nvme::identify_sqe::cns));
   const std::uint32_t nsid = command.nsid();
   const std::uint8_t csi = sqe.get(nvme::identify_sqe::csi);
-  if (names_command_set(cns) && !has_command_set(csi)) return !queue.refuse(command, check::identify_csi);
+  if (names_command_set(cns) && !controller_.has_command_set(csi)) return !queue.refuse(command, check::identify_csi);
   const bool zoned_page = cns == Cns::command_set_namespace && csi == kZonedCommandSet;
   // The capabilities that all namespaces share can be asked for by who may make one; nothing else of all of them.
   if (nsid == nvme::kAllNamespaces && cns != Cns::namespace_id_descriptors) {
@@ -167,7 +167,7 @@ bool Controller::identify_namespace_page(const Command& command, MutableBytes pa
   }
   const bool valid = nsid != 0 && nsid <= subsystem_.options().namespaces_max;
   if (!valid && queue.refuse(command, check::identify_nsid)) return false;
-  const Namespace* ns = active_namespace(nsid);
+  const Namespace* ns = controller_.active_namespace(nsid);
   if (ns == nullptr && departs(departure::identify_inactive) && !subsystem_.namespaces().empty()) {
     ns = subsystem_.namespaces().begin()->second.get();
   }
@@ -175,7 +175,7 @@ bool Controller::identify_namespace_page(const Command& command, MutableBytes pa
     // An inactive NSID gets zeroes; but it has no names.
     return cns != Cns::namespace_id_descriptors || !queue.refuse(command, check::identify_inactive);
   }
-  if (departs(departure::reservation_guards_all) && !reservation_allows(command, *ns, Access::read)) return false;
+  if (departs(departure::reservation_guards_all) && !controller_.reservations_.reservation_allows(command, *ns, Access::read)) return false;
   if (cns == Cns::identify_namespace) fill_identify_namespace(*ns, page);
   if (cns == Cns::namespace_id_descriptors) fill_namespace_ids(*ns, page);
   if (cns == Cns::independent_namespace) fill_independent(*ns, page);
@@ -185,13 +185,13 @@ bool Controller::identify_namespace_page(const Command& command, MutableBytes pa
   return true;
 }
 
-bool Controller::identify_list_page(const Command& command, MutableBytes page) {
+bool IdentifyCommand::identify_list_page(const Command& command, MutableBytes page) {
   Queue& queue = *command.queue;
   const auto sqe = command.as<nvme::IdentifySqe>();
   const Cns cns = static_cast<Cns>(sqe.get(nvme::identify_sqe::cns));
   const std::uint8_t csi = sqe.get(nvme::identify_sqe::csi);
   const bool of_set = names_command_set(cns);
-  if (of_set && !has_command_set(csi)) return !queue.refuse(command, check::identify_csi);
+  if (of_set && !controller_.has_command_set(csi)) return !queue.refuse(command, check::identify_csi);
   if (command.nsid() > kListStartMax && queue.refuse(command, check::identify_list_start)) {
     return false;
   }
@@ -200,7 +200,7 @@ bool Controller::identify_list_page(const Command& command, MutableBytes page) {
   const bool all = allocated ? !departs(departure::nsa_active) : departs(departure::nsa_listed);
   std::vector<std::uint32_t> ids;
   for (const auto& [nsid, ns] : subsystem_.namespaces()) {
-    if (!all && !sees(*ns)) continue;
+    if (!all && !controller_.sees(*ns)) continue;
     if (!any_set && static_cast<std::uint8_t>(ns->command_set()) != csi) continue;
     if (nsid > command.nsid() || departs(departure::identify_list_start)) ids.push_back(nsid);
   }
@@ -209,7 +209,7 @@ bool Controller::identify_list_page(const Command& command, MutableBytes page) {
   return true;
 }
 
-void Controller::fill_identify_controller(MutableBytes page) const {
+void IdentifyCommand::fill_identify_controller(MutableBytes page) const {
   namespace id = nvme::id_ctrl;
   const SubsystemOptions& options = subsystem_.options();
   DiscoveryService* const discovery = subsystem_.discovery();
@@ -222,14 +222,14 @@ void Controller::fill_identify_controller(MutableBytes page) const {
   auto type = discovery != nullptr ? nvme::ControllerType::discovery : nvme::ControllerType::io;
   if (departs(departure::identify_type)) type = nvme::ControllerType::administrative;
   out.set(id::vid, options.vid).set(id::ssvid, options.ssvid);
-  out.set(id::cntlid, other ? cntlid_ + 1u : cntlid_)
+  out.set(id::cntlid, other ? controller_.cntlid_ + 1u : controller_.cntlid_)
       .set(id::ver, options.version)
       .set(id::oaes, optional_events() & ~nvme::event_config_bits::telemetry)  // LPA says that there is telemetry
       .set(id::cntrltype, type)
       .set(id::mdts, options.mdts)
       .set(id::elpe, std::max(options.error_entries, std::uint16_t{1}) - 1u)
       .set(id::lpa, nvme::lpa_bits::extended_data)
-      .set(id::sgls, port_ != nullptr ? port_->options().facts.sgls : 0)
+      .set(id::sgls, controller_.port_ != nullptr ? controller_.port_->options().facts.sgls : 0)
       .set(id::maxcmd, departs(departure::identify_maxcmd) ? 0u : options.io_entries_max);
   std::string subnqn = options.nqn;
   if (departs(departure::identify_subnqn)) subnqn += ".other";
@@ -247,7 +247,8 @@ void Controller::fill_identify_controller(MutableBytes page) const {
     out.set(id::kas, options.kas).set(id::cqt, options.cqt_ms);
     out.set(id::aerl, std::max(options.aer_limit, std::uint8_t{1}) - 1u);
   }
-  const transport::ControllerFabricFacts facts = port_ != nullptr ? port_->options().facts : transport::ControllerFabricFacts{};
+  const transport::ControllerFabricFacts facts =
+      controller_.port_ != nullptr ? controller_.port_->options().facts : transport::ControllerFabricFacts{};
   const bool is_static = options.controllers == ControllerModel::static_controllers;
   const bool deletion = options.individual_queue_deletion && discovery == nullptr;
   std::uint32_t ioccsz = (64 + facts.in_capsule_bytes) / 16;
@@ -273,12 +274,12 @@ std::uint32_t Controller::sanitize_capabilities() const {
   if (sanitize.supported()) {
     sanicap |= nvme::sanicap_bits::modified_after;
     if (sanitize.no_deallocate_inhibited) sanicap |= nvme::sanicap_bits::no_deallocate_inhibited;
-    if (verifies_sanitized_media()) sanicap |= nvme::sanicap_bits::verification;
+    if (sanitize_.verifies_sanitized_media()) sanicap |= nvme::sanicap_bits::verification;
   }
   return sanicap;
 }
 
-void Controller::fill_io_controller(MutableBytes page) const {
+void IdentifyCommand::fill_io_controller(MutableBytes page) const {
   namespace id = nvme::id_ctrl;
   namespace oncs = nvme::oncs_bits;
   const SubsystemOptions& options = subsystem_.options();
@@ -319,7 +320,7 @@ void Controller::fill_io_controller(MutableBytes page) const {
   if (options.self_test.supported) oacs |= nvme::oacs_bits::self_test;
   if (options.directives.supported) oacs |= nvme::oacs_bits::directives;
   if (options.lba_status.supported) oacs |= nvme::oacs_bits::get_lba_status;
-  if (admin_supported(static_cast<std::uint8_t>(nvme::AdminOpcode::lockdown))) oacs |= nvme::oacs_bits::lockdown;
+  if (controller_.admin_supported(static_cast<std::uint8_t>(nvme::AdminOpcode::lockdown))) oacs |= nvme::oacs_bits::lockdown;
   if (options.namespace_management.supported) {
     oacs |= nvme::oacs_bits::namespace_management;
     out.set(id::maxcna, options.namespace_management.attachments_max);
@@ -347,7 +348,7 @@ void Controller::fill_io_controller(MutableBytes page) const {
         .set(id::endgidmax, options.endurance.groups_max)
         .set(id::nsetidmax, options.endurance.nvm_sets ? options.endurance.groups_max : std::uint16_t{0});
   }
-  out.set(id::sanicap, sanitize_capabilities());
+  out.set(id::sanicap, controller_.sanitize_capabilities());
   if (options.self_test.supported) {
     out.set(id::edstt, options.self_test.extended_minutes).set(id::dsto, nvme::dsto_bits::one_in_subsystem);
   }
@@ -394,7 +395,7 @@ void Controller::fill_io_controller(MutableBytes page) const {
 }
 
 /// What all namespaces have, those too that are to be made.
-void Controller::fill_common_namespace(MutableBytes page) const {
+void IdentifyCommand::fill_common_namespace(MutableBytes page) const {
   namespace id = nvme::id_ns;
   const SubsystemOptions& options = subsystem_.options();
   MutableView<nvme::IdentifyNamespace> out{page};
@@ -450,10 +451,10 @@ void fill_limits(const NamespaceLimits& limits, MutableView<nvme::IdentifyNamesp
 
 }  // namespace
 
-void Controller::fill_identify_namespace(const Namespace& ns, MutableBytes page) const {
+void IdentifyCommand::fill_identify_namespace(const Namespace& ns, MutableBytes page) const {
   namespace id = nvme::id_ns;
   const SubsystemOptions& options = subsystem_.options();
-  const nvme::AnaState state = ana_state_of(ns);
+  const nvme::AnaState state = controller_.io_.ana_state_of(ns);
   const bool untold =
       (state == nvme::AnaState::inaccessible || state == nvme::AnaState::persistent_loss) && !departs(departure::ana_capacity_kept);
   std::uint64_t in_use = untold ? 0 : ns.blocks_in_use();
@@ -487,7 +488,7 @@ void Controller::fill_identify_namespace(const Namespace& ns, MutableBytes page)
   out.set(id::flbas_low, find_format(layout));
 }
 
-void Controller::fill_namespace_ids(const Namespace& ns, MutableBytes page) const {
+void IdentifyCommand::fill_namespace_ids(const Namespace& ns, MutableBytes page) const {
   std::size_t at = 0;
   nvme::append_namespace_id(page, at, nvme::NamespaceIdType::uuid, ns.uuid());
   nvme::append_namespace_id(page, at, nvme::NamespaceIdType::nguid, ns.nguid());
@@ -501,12 +502,12 @@ void Controller::fill_namespace_ids(const Namespace& ns, MutableBytes page) cons
 }
 
 /// What all namespaces have of it.
-void Controller::fill_common_independent(MutableBytes page) const {
+void IdentifyCommand::fill_common_independent(MutableBytes page) const {
   MutableView<nvme::IdentifyNamespaceIndependent>{page}.set(nvme::id_ns_independent::rescap,
                                                             reservation_capabilities(subsystem_.options()));
 }
 
-void Controller::fill_independent(const Namespace& ns, MutableBytes page) const {
+void IdentifyCommand::fill_independent(const Namespace& ns, MutableBytes page) const {
   namespace id = nvme::id_ns_independent;
   fill_common_independent(page);
   // NSFEAT has other bits here than in the NVM command set's page, and none of them holds.

@@ -19,7 +19,7 @@ constexpr auto kZonedCommandSet = static_cast<std::uint8_t>(nvme::CommandSet::zo
 }  // namespace
 
 /// CNS 09h and 0Ah: capabilities of the namespaces that have one LBA format.
-bool Controller::identify_format_page(const Command& command, MutableBytes page) {
+bool IdentifyCommand::identify_format_page(const Command& command, MutableBytes page) {
   namespace id = nvme::id_ns;
   Queue& queue = *command.queue;
   if (command.nsid() != 0 && queue.refuse(command, check::nsid_unused)) return false;
@@ -28,7 +28,7 @@ bool Controller::identify_format_page(const Command& command, MutableBytes page)
   const std::uint8_t csi = sqe.get(nvme::identify_sqe::csi);
   const bool zoned = csi == kZonedCommandSet;
   // The NVM command set's page is the one of all sets with logical blocks.
-  if (!has_command_set(csi) || (zoned && !of_set)) return !queue.refuse(command, check::identify_csi);
+  if (!controller_.has_command_set(csi) || (zoned && !of_set)) return !queue.refuse(command, check::identify_csi);
   const std::size_t formats = subsystem_.options().format ? subsystem_.block_formats() : 1;
   const std::size_t index = sqe.get(nvme::identify_sqe::cnssid);
   if (index >= formats) return !queue.refuse(command, check::identify_format);
@@ -49,7 +49,7 @@ bool Controller::identify_format_page(const Command& command, MutableBytes page)
 }
 
 /// All formats alike.
-void Controller::fill_granularity(MutableBytes page) const {
+void IdentifyCommand::fill_granularity(MutableBytes page) const {
   const std::uint64_t step = subsystem_.options().namespace_management.granularity_bytes;
   edit_element<nvme::GranularityDescriptor>(page, nvme::granularity::ngd, 0)
       .set(nvme::granularity_descriptor::nsg, step)
@@ -58,7 +58,7 @@ void Controller::fill_granularity(MutableBytes page) const {
 
 /// The NVM command set's own page: how wide the tags of each format are.
 /// Null: of all namespaces.
-void Controller::fill_nvm_namespace(const Namespace* ns, MutableBytes page) const {
+void IdentifyCommand::fill_nvm_namespace(const Namespace* ns, MutableBytes page) const {
   namespace id = nvme::id_ns_nvm;
   const auto describe = [&](unsigned index, const nvme::BlockLayout& layout) {
     edit_element<nvme::ExtendedLbaFormat>(page, id::elbaf, index)
@@ -74,7 +74,7 @@ void Controller::fill_nvm_namespace(const Namespace* ns, MutableBytes page) cons
 }
 
 /// The page of the Zoned Namespace command set: limits, and the zones of each format.
-void Controller::fill_zoned_namespace(const Namespace* ns, MutableBytes page) const {
+void IdentifyCommand::fill_zoned_namespace(const Namespace* ns, MutableBytes page) const {
   namespace id = nvme::id_ns_zoned;
   const SubsystemOptions& options = subsystem_.options();
   const ZoneOptions& zones = ns != nullptr ? ns->zones()->options() : options.zoned.made;

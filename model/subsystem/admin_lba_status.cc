@@ -19,13 +19,13 @@ constexpr std::int64_t kIntervalMs = 100;
 
 }  // namespace
 
-void Controller::get_lba_status(const Command& command) {
+void LbaStatusCommands::get_lba_status(const Command& command) {
   Queue& queue = *command.queue;
   const auto sqe = command.as<nvme::GetLbaStatusSqe>();
   Namespace* ns = nullptr;
-  if (!find_namespace(command, ns)) return;
+  if (!controller_.io_.find_namespace(command, ns)) return;
   if (ns == nullptr) return queue.complete(command, nvme::sc::success);
-  if (!check_path(command, *ns)) return;
+  if (!controller_.io_.check_path(command, *ns)) return;
   const LbaStatusAction action = sqe.get(ls::atype);
   const bool known = action == LbaStatusAction::scan || action == LbaStatusAction::tracked;
   if (!known && queue.refuse(command, check::lba_status_action)) return;
@@ -64,10 +64,10 @@ void Controller::get_lba_status(const Command& command) {
 
 // ---- log page 0Eh ----
 
-Bytes Controller::make_lba_status_log() const {
+Bytes LbaStatusCommands::make_lba_status_log() const {
   std::vector<nvme::LbaStatusRanges> elements;
   for (const auto& [nsid, ns] : subsystem_.namespaces()) {
-    if (!sees(*ns)) continue;
+    if (!controller_.sees(*ns)) continue;
     nvme::LbaStatusRanges one;
     one.nsid = nsid;
     BlockRanges ranges;
@@ -89,7 +89,7 @@ Bytes Controller::make_lba_status_log() const {
 }
 
 /// From its first read with RAE = 1 on the page stays what it is, up to the first with RAE = 0.
-Bytes Controller::log_lba_status(const Command& command) {
+Bytes LbaStatusCommands::log_lba_status(const Command& command) {
   const bool retain = command.as<nvme::GetLogPageSqe>().get(nvme::get_log_sqe::rae);
   if (command.queue->out_of_band()) return make_lba_status_log();
   const bool live = departs(departure::lba_status_log_live);
@@ -101,13 +101,13 @@ Bytes Controller::log_lba_status(const Command& command) {
 }
 
 /// The host has read the page, and its contents may change again.
-void Controller::release_lba_status() {
+void LbaStatusCommands::release_lba_status() {
   lba_status_page_.clear();
   if (!departs(departure::lba_status_failure_stays)) media_failures_.clear();
   subsystem_.world().loop().cancel(lba_status_timer_);
 }
 
-void Controller::reset_lba_status() {
+void LbaStatusCommands::reset_lba_status() {
   lba_status_page_.clear();
   lba_status_news_ = false;
   subsystem_.world().loop().cancel(lba_status_timer_);
@@ -117,30 +117,30 @@ void Controller::reset_lba_status() {
 
 void Controller::on_lba_status(const Namespace& ns) {
   if (!associated_ || !subsystem_.options().lba_status.supported || !sees(ns)) return;
-  if (std::exchange(lba_status_news_, true)) return;
-  ++lba_status_generation_;
+  if (std::exchange(lba_status_.lba_status_news_, true)) return;
+  ++lba_status_.lba_status_generation_;
   const std::int64_t units = departs(departure::lba_status_early) ? 0 : features_.lba_status_interval;
   Loop& loop = subsystem_.world().loop();
-  if (!lba_status_timer_.scheduled()) loop.schedule_after(lba_status_timer_, Duration::ms(units * kIntervalMs));
+  if (!lba_status_.lba_status_timer_.scheduled()) loop.schedule_after(lba_status_.lba_status_timer_, Duration::ms(units * kIntervalMs));
 }
 
 void Controller::on_media_failure(const Namespace& ns, std::uint64_t slba, std::uint64_t count) {
   if (!associated_ || !subsystem_.options().lba_status.supported || !sees(ns)) return;
-  media_failures_[ns.nsid()].add(slba, count);
-  if (!std::exchange(lba_status_news_, true)) ++lba_status_generation_;
-  subsystem_.world().loop().cancel(lba_status_timer_);
-  announce_lba_status();
+  lba_status_.media_failures_[ns.nsid()].add(slba, count);
+  if (!std::exchange(lba_status_.lba_status_news_, true)) ++lba_status_.lba_status_generation_;
+  subsystem_.world().loop().cancel(lba_status_.lba_status_timer_);
+  lba_status_.announce_lba_status();
 }
 
-void Controller::announce_lba_status() {
-  const bool asked = (features_.events & nvme::event_config_bits::lba_status) != 0;
+void LbaStatusCommands::announce_lba_status() {
+  const bool asked = (controller_.features_.events & nvme::event_config_bits::lba_status) != 0;
   if ((!asked && !departs(departure::event_mask_ignored)) || departs(departure::lba_status_silent)) return;
-  raise({nvme::EventType::notice, nvme::event_info::notice_lba_status, static_cast<std::uint8_t>(nvme::LogPage::lba_status)});
+  controller_.raise({nvme::EventType::notice, nvme::event_info::notice_lba_status, static_cast<std::uint8_t>(nvme::LogPage::lba_status)});
 }
 
 // ---- feature 15h ----
 
-std::uint32_t Controller::lba_status_attributes(const Features& from) const {
+std::uint32_t LbaStatusCommands::lba_status_attributes(const ControllerFeatures& from) const {
   Record<nvme::LbaStatusAttributes> attributes;
   attributes.set(nvme::lba_status_attributes::lsiri, from.lba_status_interval)
       .set(nvme::lba_status_attributes::lsipi, subsystem_.options().lba_status.poll_interval);
@@ -148,13 +148,13 @@ std::uint32_t Controller::lba_status_attributes(const Features& from) const {
 }
 
 /// The report interval is never shorter than the poll interval, which is the product's own.
-void Controller::set_lba_status_attributes(const Command& command, std::uint32_t value) {
+void LbaStatusCommands::set_lba_status_attributes(const Command& command, std::uint32_t value) {
   const auto asked = record_from_integer<nvme::LbaStatusAttributes>(value);
   const std::uint16_t own = subsystem_.options().lba_status.poll_interval;
   const std::uint16_t interval = std::max<std::uint16_t>(asked.get(nvme::lba_status_attributes::lsiri), own);
-  keep_feature(command, static_cast<std::uint8_t>(nvme::FeatureId::lba_status_information), interval);
+  controller_.feature_commands_.keep_feature(command, static_cast<std::uint8_t>(nvme::FeatureId::lba_status_information), interval);
   const bool obeys = departs(departure::lba_status_poll_interval);
-  command.queue->complete(command, nvme::sc::success, obeys ? value : lba_status_attributes(features_));
+  command.queue->complete(command, nvme::sc::success, obeys ? value : lba_status_attributes(controller_.features_));
 }
 
 }  // namespace fb::subsystem

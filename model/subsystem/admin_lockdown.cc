@@ -11,7 +11,7 @@ namespace ld = nvme::lockdown_sqe;
 using nvme::LockdownInterface;
 using nvme::LockdownScope;
 
-void Controller::lockdown(const Command& command) {
+void LockdownCommand::lockdown(const Command& command) {
   Queue& queue = *command.queue;
   const auto sqe = command.as<nvme::LockdownSqe>();
   const LockdownScope scope = sqe.get(ld::scp);
@@ -34,13 +34,13 @@ void Controller::lockdown(const Command& command) {
 }
 
 /// Of what the product has.
-bool Controller::prohibitable(LockdownScope scope, std::uint8_t code) const {
+bool LockdownCommand::prohibitable(LockdownScope scope, std::uint8_t code) const {
   if (!subsystem_.lockdown().prohibitable(scope, code)) return false;
-  return scope == LockdownScope::set_features ? feature_supported(code) : admin_supported(code);
+  return scope == LockdownScope::set_features ? controller_.feature_supported(code) : controller_.admin_supported(code);
 }
 
 /// The command, or the feature that it sets, is prohibited. False: it has been answered.
-bool Controller::lockdown_permits(const Command& command, LockdownScope scope, std::uint8_t code) {
+bool LockdownCommand::lockdown_permits(const Command& command, LockdownScope scope, std::uint8_t code) {
   if (!subsystem_.lockdown().prohibits(scope, code, command.queue->out_of_band())) return true;
   const bool command_scope = scope == LockdownScope::admin_command;
   return !command.queue->refuse(command, command_scope ? check::locked_command : check::locked_feature);

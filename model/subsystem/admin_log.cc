@@ -3,6 +3,7 @@
 #include <map>
 
 #include "model/subsystem/association_fault_points.h"
+#include "model/subsystem/admin_table.h"
 #include "model/subsystem/controller.h"
 #include "model/subsystem/fault_points.h"
 #include "model/subsystem/discovery.h"
@@ -17,7 +18,7 @@ namespace sc = nvme::sc;
 namespace gl = nvme::get_log_sqe;
 using nvme::LogPage;
 
-bool Controller::log_supported(std::uint8_t lid) const {
+bool LogPages::log_supported(std::uint8_t lid) const {
   const bool version_2 = subsystem_.has_version(2, 0);
   const bool discovery = subsystem_.discovery() != nullptr;
   switch (static_cast<LogPage>(lid)) {
@@ -63,21 +64,21 @@ bool Controller::log_supported(std::uint8_t lid) const {
 }
 
 /// The namespace, or the command set, that the page is asked of fits it. False: the command has been answered.
-bool Controller::log_of_namespace(const Command& command) {
+bool LogPages::log_of_namespace(const Command& command) {
   Queue& queue = *command.queue;
   const auto sqe = command.as<nvme::GetLogPageSqe>();
   const auto page = static_cast<LogPage>(sqe.get(gl::lid));
   const std::uint32_t nsid = command.nsid();
   if (page == LogPage::changed_zones) {
-    const Namespace* const ns = active_namespace(nsid);
+    const Namespace* const ns = controller_.active_namespace(nsid);
     return (ns != nullptr && ns->zoned()) || !queue.refuse(command, check::log_changed_zones);
   }
   if (nsid != 0 && nsid != nvme::kAllNamespaces && queue.refuse(command, check::log_nsid)) return false;
-  const bool has = page != LogPage::commands_effects || !zoned_selected() || has_command_set(sqe.get(gl::csi));
+  const bool has = page != LogPage::commands_effects || !controller_.zoned_selected() || controller_.has_command_set(sqe.get(gl::csi));
   return has || !queue.refuse(command, check::log_csi);
 }
 
-void Controller::get_log_page(const Command& command) {
+void LogPages::get_log_page(const Command& command) {
   Queue& queue = *command.queue;
   const auto sqe = command.as<nvme::GetLogPageSqe>();
   const std::uint8_t lid = sqe.get(gl::lid);
@@ -85,7 +86,7 @@ void Controller::get_log_page(const Command& command) {
   std::uint64_t offset = nvme::log_offset(sqe);
   if (!log_supported(lid) && queue.refuse(command, check::log_lid)) return;
   if (!log_of_namespace(command)) return;
-  if (departs(departure::ana_admin_refused) && unreachable_namespace() != nullptr) {
+  if (departs(departure::ana_admin_refused) && controller_.io_.unreachable_namespace() != nullptr) {
     return queue.complete(command, sc::ana_inaccessible);
   }
   if (sqe.get(gl::ot) && queue.refuse(command, check::log_offset_type)) return;
@@ -100,11 +101,11 @@ void Controller::get_log_page(const Command& command) {
   const bool discovery_log = lid == static_cast<std::uint8_t>(LogPage::discovery) && discovery;
   if (discovery_log) {
     const std::uint64_t genctr = discovery->generation();
-    const bool stale = offset != 0 && genctr_known_ && genctr_seen_ != genctr;
+    const bool stale = offset != 0 && controller_.genctr_known_ && controller_.genctr_seen_ != genctr;
     if (stale && queue.refuse(command, check::log_restart)) return;
     if (offset == 0) {
-      genctr_seen_ = genctr;
-      genctr_known_ = true;
+      controller_.genctr_seen_ = genctr;
+      controller_.genctr_known_ = true;
     }
   }
   if (!log_request_ok(command, static_cast<LogPage>(lid))) return;
@@ -126,43 +127,43 @@ void Controller::get_log_page(const Command& command) {
   if (!retain && !out_of_band) acknowledge_log(lid, group, nsid);
 }
 
-void Controller::acknowledge_log(std::uint8_t lid, std::uint16_t group, std::uint32_t nsid) {
-  if (!associated_) return;
+void LogPages::acknowledge_log(std::uint8_t lid, std::uint16_t group, std::uint32_t nsid) {
+  if (!controller_.associated_) return;
   const auto page = static_cast<LogPage>(lid);
   if (page == LogPage::telemetry_controller && !departs(departure::telemetry_available_stays)) {
     subsystem_.telemetry().acknowledge();
   }
-  if (page == LogPage::endurance_group) endurance_pending_.erase(group);
-  if (page == LogPage::lba_status) release_lba_status();
+  if (page == LogPage::endurance_group) controller_.endurance_pending_.erase(group);
+  if (page == LogPage::lba_status) controller_.lba_status_.release_lba_status();
   const bool zones = page == LogPage::changed_zones;
-  if (zones) changed_zones_.erase(nsid);
+  if (zones) controller_.changed_zones_.erase(nsid);
   if (lid == static_cast<std::uint8_t>(LogPage::changed_namespaces) && !departs(departure::changed_list_kept)) {
-    changed_namespaces_.clear();
+    controller_.changed_namespaces_.clear();
   }
   if (lid == static_cast<std::uint8_t>(LogPage::reservation_notification) && !departs(departure::reservation_log_kept)) {
-    reservation_log_.pop();
+    controller_.reservation_log_.pop();
   }
-  if (!departs(departure::event_not_rearmed)) events_.clear(lid, zones ? nsid : 0);
+  if (!departs(departure::event_not_rearmed)) controller_.events_.clear(lid, zones ? nsid : 0);
   if (departs(departure::event_any_log)) {
-    for (unsigned any = 0; any < 256; ++any) events_.clear(static_cast<std::uint8_t>(any));
+    for (unsigned any = 0; any < 256; ++any) controller_.events_.clear(static_cast<std::uint8_t>(any));
   }
-  deliver_events();
+  controller_.deliver_events();
 }
 
-Bytes Controller::log_page(const Command& command, std::uint8_t lid) {
+Bytes LogPages::log_page(const Command& command, std::uint8_t lid) {
   switch (static_cast<LogPage>(lid)) {
     case LogPage::supported_pages:
       return log_supported_pages();
     case LogPage::error_information:
-      return log_errors();
+      return controller_.error_log_.log_errors();
     case LogPage::smart:
-      return log_smart();
+      return controller_.log_smart();
     case LogPage::firmware_slot:
       return log_firmware();
     case LogPage::changed_namespaces:
       return log_changed_namespaces();
     case LogPage::commands_effects:
-      return log_effects(zoned_selected() ? command.as<nvme::GetLogPageSqe>().get(gl::csi) : std::uint8_t{0});
+      return log_effects(controller_.zoned_selected() ? command.as<nvme::GetLogPageSqe>().get(gl::csi) : std::uint8_t{0});
     case LogPage::changed_zones:
       return log_changed_zones(command.nsid());
     case LogPage::ana: {
@@ -173,11 +174,11 @@ Bytes Controller::log_page(const Command& command, std::uint8_t lid) {
     case LogPage::feature_effects:
       return log_feature_effects();
     case LogPage::reservation_notification:
-      return reservation_log_.page(!departs(departure::reservation_log_count));
+      return controller_.reservation_log_.page(!departs(departure::reservation_log_count));
     case LogPage::self_test:
-      return log_self_test();
+      return controller_.self_test_.log_self_test();
     case LogPage::sanitize_status:
-      return log_sanitize();
+      return controller_.sanitize_.log_sanitize();
     case LogPage::telemetry_host:
       return subsystem_.telemetry().host_log();
     case LogPage::telemetry_controller:
@@ -185,7 +186,7 @@ Bytes Controller::log_page(const Command& command, std::uint8_t lid) {
     case LogPage::persistent_event:
       return log_persistent(command);
     case LogPage::lba_status:
-      return log_lba_status(command);
+      return controller_.lba_status_.log_lba_status(command);
     case LogPage::endurance_group:
       return subsystem_.endurance().log(command.as<nvme::GetLogPageSqe>().get(gl::lsi));
     case LogPage::endurance_group_events:
@@ -194,14 +195,14 @@ Bytes Controller::log_page(const Command& command, std::uint8_t lid) {
       return log_lockdown(command);
     case LogPage::discovery:
       if (subsystem_.discovery() == nullptr) break;
-      return subsystem_.discovery()->log_for(host_.hostnqn);
+      return subsystem_.discovery()->log_for(controller_.host_.hostnqn);
     default:
       break;
   }
   return Bytes(nvme::kIdentifySize);
 }
 
-Bytes Controller::log_supported_pages() const {
+Bytes LogPages::log_supported_pages() const {
   Bytes page(nvme::SupportedPages::size);
   for (unsigned lid = 0; lid < 256; ++lid) {
     if (!log_supported(static_cast<std::uint8_t>(lid))) continue;
@@ -234,11 +235,11 @@ Bytes Controller::log_smart() const {
   nvme::set_counter(log, sm::hwc, counters_.writes);
   nvme::set_counter(log, sm::pwrc, 1);
   nvme::set_counter(log, sm::poh, subsystem_.power_on_hours());
-  nvme::set_counter(log, sm::neile, error_count_);
+  nvme::set_counter(log, sm::neile, error_log_.error_count_);
   return Bytes(log.bytes().begin(), log.bytes().end());
 }
 
-Bytes Controller::log_firmware() const {
+Bytes LogPages::log_firmware() const {
   Record<nvme::FirmwareSlots> log;
   const FirmwareSlots& slots = subsystem_.firmware();
   log.set(nvme::firmware_slots::cafsi, slots.active())
@@ -252,18 +253,18 @@ Bytes Controller::log_firmware() const {
   return Bytes(log.bytes().begin(), log.bytes().end());
 }
 
-Bytes Controller::log_changed_namespaces() const {
+Bytes LogPages::log_changed_namespaces() const {
   Bytes page(nvme::kNamespaceListMax * 4);
-  if (changed_namespaces_.size() > nvme::kNamespaceListMax && !departs(departure::changed_list_cut)) {
+  if (controller_.changed_namespaces_.size() > nvme::kNamespaceListMax && !departs(departure::changed_list_cut)) {
     const std::uint32_t too_many[] = {nvme::kTooManyChangedNamespaces};
     nvme::write_namespace_list(page, too_many);
   } else {
-    nvme::write_namespace_list(page, changed_namespaces_);
+    nvme::write_namespace_list(page, controller_.changed_namespaces_);
   }
   return page;
 }
 
-Bytes Controller::log_effects(std::uint8_t command_set) const {
+Bytes LogPages::log_effects(std::uint8_t command_set) const {
   namespace ce = nvme::command_effect;
   const bool zoned = command_set == static_cast<std::uint8_t>(nvme::CommandSet::zoned);
   Bytes page(nvme::CommandEffects::size);
@@ -274,18 +275,17 @@ Bytes Controller::log_effects(std::uint8_t command_set) const {
     const bool extra =
         departs(departure::effects_too_many) && code == static_cast<std::uint8_t>(nvme::AdminOpcode::virtualization_management);
     const bool missing = departs(departure::effects_missing) && code == static_cast<std::uint8_t>(nvme::AdminOpcode::identify);
-    if ((admin_supported(code) || extra) && !missing) {
-      const auto what = static_cast<nvme::AdminOpcode>(code);
-      const bool formats = what == nvme::AdminOpcode::format_nvm;
+    if ((controller_.admin_supported(code) || extra) && !missing) {
+      const AdminCommand* const known = AdminCommand::find(code);
+      const AdminEffects effects = known != nullptr ? known->effects : AdminEffects{};
       admin.set(ce::csupp, true)
-          .set(ce::lbcc, formats || what == nvme::AdminOpcode::sanitize)
-          .set(ce::ncc, formats)
-          .set(ce::nic, what == nvme::AdminOpcode::namespace_management || what == nvme::AdminOpcode::namespace_attachment ||
-                            what == nvme::AdminOpcode::capacity_management)
-          .set(ce::ccc, what == nvme::AdminOpcode::firmware_commit)
-          .set(ce::cse, formats ? nvme::SubmissionRule::one_in_namespace : nvme::SubmissionRule::none);
+          .set(ce::lbcc, effects.content)
+          .set(ce::ncc, effects.capability)
+          .set(ce::nic, effects.inventory)
+          .set(ce::ccc, effects.controller)
+          .set(ce::cse, effects.alone ? nvme::SubmissionRule::one_in_namespace : nvme::SubmissionRule::none);
     }
-    if (!has_io || !io_supported(code)) continue;
+    if (!has_io || !controller_.io_.io_supported(code)) continue;
     const auto io = static_cast<nvme::IoOpcode>(code);
     const bool changes_zones = io == nvme::IoOpcode::zone_append || io == nvme::IoOpcode::zone_management_send;
     const bool of_zones = changes_zones || io == nvme::IoOpcode::zone_management_receive;
@@ -298,11 +298,11 @@ Bytes Controller::log_effects(std::uint8_t command_set) const {
   return page;
 }
 
-Bytes Controller::log_ana(bool groups_only) const {
+Bytes LogPages::log_ana(bool groups_only) const {
   std::map<std::uint32_t, nvme::AnaGroup> groups;
-  const std::uint16_t portid = port_ != nullptr ? port_->options().portid : std::uint16_t{0};
+  const std::uint16_t portid = controller_.port_ != nullptr ? controller_.port_->options().portid : std::uint16_t{0};
   for (const auto& [nsid, ns] : subsystem_.namespaces()) {
-    if (!sees(*ns) && !departs(departure::nsa_ana_log)) continue;
+    if (!controller_.sees(*ns) && !departs(departure::nsa_ana_log)) continue;
     nvme::AnaGroup& group = groups[ns->ana_group()];
     group.id = ns->ana_group();
     group.state = subsystem_.ana_state(group.id, portid);
@@ -317,11 +317,11 @@ Bytes Controller::log_ana(bool groups_only) const {
   return nvme::make_ana_log(subsystem_.ana_change_count(), ordered, groups_only);
 }
 
-Bytes Controller::log_feature_effects() const {
+Bytes LogPages::log_feature_effects() const {
   namespace fe = nvme::feature_effect;
   Bytes page(nvme::FeatureEffects::size);
   for (unsigned fid = 0; fid < 256; ++fid) {
-    if (!feature_supported(static_cast<std::uint8_t>(fid))) continue;
+    if (!controller_.feature_supported(static_cast<std::uint8_t>(fid))) continue;
     const bool of_namespace = nvme::is_namespace_feature(static_cast<nvme::FeatureId>(fid));
     const bool of_subsystem = fid == static_cast<unsigned>(nvme::FeatureId::sanitize_configuration);
     edit_element<nvme::FeatureEffect>(page, nvme::feature_effects::fids, fid)

@@ -18,7 +18,7 @@ using nvme::LogPage;
 using nvme::PersistentLogAction;
 
 /// False: the command has been answered.
-bool Controller::log_request_ok(const Command& command, LogPage page) {
+bool LogPages::log_request_ok(const Command& command, LogPage page) {
   Queue& queue = *command.queue;
   const auto sqe = command.as<nvme::GetLogPageSqe>();
   const unsigned lsp = sqe.get(gl::lsp);
@@ -45,7 +45,7 @@ bool Controller::log_request_ok(const Command& command, LogPage page) {
   }
 }
 
-bool Controller::persistent_context_ok(const Command& command, PersistentLogAction action) {
+bool LogPages::persistent_context_ok(const Command& command, PersistentLogAction action) {
   Queue& queue = *command.queue;
   switch (action) {
     case PersistentLogAction::read:
@@ -60,14 +60,14 @@ bool Controller::persistent_context_ok(const Command& command, PersistentLogActi
     case PersistentLogAction::establish_and_read_header:
       break;
   }
-  persistent_context_ = subsystem_.persistent_log().report(*this);
+  persistent_context_ = subsystem_.persistent_log().report(controller_);
   return true;
 }
 
-Bytes Controller::log_persistent(const Command& command) {
+Bytes LogPages::log_persistent(const Command& command) {
   const auto action = static_cast<PersistentLogAction>(command.as<nvme::GetLogPageSqe>().get(gl::lsp) & 3);
   if (departs(departure::persistent_live) && !persistent_context_.empty()) {
-    persistent_context_ = subsystem_.persistent_log().report(*this);
+    persistent_context_ = subsystem_.persistent_log().report(controller_);
   }
   Bytes page = persistent_context_;
   const bool header_alone = action == PersistentLogAction::establish_and_read_header || page.empty();
@@ -75,24 +75,24 @@ Bytes Controller::log_persistent(const Command& command) {
   return page;
 }
 
-Bytes Controller::log_endurance_events() const {
-  Bytes page(8 + 2 * endurance_pending_.size());
-  store_le(page.data(), static_cast<std::uint64_t>(endurance_pending_.size()));
+Bytes LogPages::log_endurance_events() const {
+  Bytes page(8 + 2 * controller_.endurance_pending_.size());
+  store_le(page.data(), static_cast<std::uint64_t>(controller_.endurance_pending_.size()));
   std::size_t at = 8;
-  for (const std::uint16_t group : endurance_pending_) {
+  for (const std::uint16_t group : controller_.endurance_pending_) {
     store_le(page.data() + at, group);
     at += 2;
   }
   return page;
 }
 
-Bytes Controller::log_lockdown(const Command& command) const {
+Bytes LogPages::log_lockdown(const Command& command) const {
   namespace ll = nvme::lockdown_log;
   const unsigned lsp = command.as<nvme::GetLogPageSqe>().get(gl::lsp);
   const auto scope = static_cast<nvme::LockdownScope>(lsp & 0xF);
   const auto contents = static_cast<nvme::LockdownContents>(lsp >> 4 & 3);
   std::vector<std::uint8_t> codes = subsystem_.lockdown().list(scope, contents);
-  std::erase_if(codes, [&](std::uint8_t code) { return !prohibitable(scope, code); });
+  std::erase_if(codes, [&](std::uint8_t code) { return !controller_.lockdown_.prohibitable(scope, code); });
   if (departs(departure::lockdown_order)) std::reverse(codes.begin(), codes.end());
   const bool hides = contents != nvme::LockdownContents::prohibitable && departs(departure::lockdown_hidden);
   if (hides) codes.clear();
@@ -105,9 +105,9 @@ Bytes Controller::log_lockdown(const Command& command) const {
 
 // ---- what is recorded, and told ----
 
-void Controller::record(nvme::PersistentEventType type, ByteView data) { subsystem_.persistent_log().add(type, data, this); }
+void LogPages::record(nvme::PersistentEventType type, ByteView data) { subsystem_.persistent_log().add(type, data, &controller_); }
 
-void Controller::record_firmware(const Command& command, std::string_view before, std::string_view wanted, nvme::Status status) {
+void LogPages::record_firmware(const Command& command, std::string_view before, std::string_view wanted, nvme::Status status) {
   namespace fe = nvme::firmware_event;
   const auto sqe = command.as<nvme::FirmwareCommitSqe>();
   Record<nvme::FirmwareEvent> event;
@@ -122,7 +122,7 @@ void Controller::record_firmware(const Command& command, std::string_view before
 }
 
 /// What a Set Features command changed, where the log keeps that feature.
-void Controller::record_feature(const Command& command, std::uint32_t dw0) {
+void LogPages::record_feature(const Command& command, std::uint32_t dw0) {
   using nvme::FeatureId;
   namespace sf = nvme::set_feature_event;
   const auto sqe = command.as<nvme::SqeLayout>();
@@ -147,14 +147,14 @@ void Controller::record_feature(const Command& command, std::uint32_t dw0) {
   record(nvme::PersistentEventType::set_feature, event);
 }
 
-void Controller::record_namespace(const Command& command, const Namespace* ns) {
+void LogPages::record_namespace(const Command& command, const Namespace* ns) {
   namespace ne = nvme::namespace_event;
   Record<nvme::NamespaceEvent> event;
   event.set(ne::cdw10, command.as<nvme::SqeLayout>().get(nvme::sqe::cdw10))
       .set(ne::nsid, ns != nullptr ? ns->nsid() : nvme::kAllNamespaces);
   if (ns != nullptr) {
     Bytes page(nvme::kIdentifySize);
-    fill_identify_namespace(*ns, page);
+    controller_.identify_.fill_identify_namespace(*ns, page);
     event.set(ne::nsze, ns->blocks())
         .set(ne::ncap, ns->capacity())
         .set(ne::flbas, page[26])

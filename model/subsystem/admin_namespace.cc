@@ -44,7 +44,7 @@ Namespace* Controller::active_namespace(std::uint32_t nsid) const {
 
 // ---- Namespace Management ----
 
-void Controller::namespace_management(const Command& command) {
+void NamespaceCommands::namespace_management(const Command& command) {
   Queue& queue = *command.queue;
   const auto sqe = command.as<nvme::NamespaceManagementSqe>();
   const unsigned select = sqe.get(nm::sel);
@@ -58,7 +58,7 @@ void Controller::namespace_management(const Command& command) {
   if (queue.stage(command, nvme::kIdentifySize)) queue.pull(command);
 }
 
-void Controller::namespace_management_data(const Command& command) {
+void NamespaceCommands::namespace_management_data(const Command& command) {
   namespace id = nvme::id_ns;
   Queue& queue = *command.queue;
   const SubsystemOptions& options = subsystem_.options();
@@ -78,7 +78,7 @@ void Controller::namespace_management_data(const Command& command) {
   const bool metadata_ok = format.metadata_bytes == 0 || asked.get(id::flbas_extended);
   const bool format_ok = index < formats && tags_fit && metadata_ok;
   if (!format_ok && queue.refuse(command, check::nsm_format)) return;
-  const bool enabled = features_.extended_formats != 0;
+  const bool enabled = controller_.features_.extended_formats != 0;
   if (index >= kExtendedFormats && !enabled && queue.refuse(command, check::format_extended)) return;
   const nvme::BlockLayout layout = format.layout(static_cast<std::uint8_t>(tags_fit ? type : 0), (dps & nvme::dps_bits::first_bytes) != 0);
   made.block_bytes = layout.data_bytes;
@@ -126,13 +126,13 @@ void Controller::namespace_management_data(const Command& command) {
   const Result<Namespace*> added = subsystem_.add_namespace(std::move(made));
   if (!added) return queue.complete(command, sc::internal_error);
   Namespace& ns = **added;
-  if (departs(departure::nsm_attached)) subsystem_.set_attached(ns, *this, true);
-  record_namespace(command, &ns);
+  if (departs(departure::nsm_attached)) subsystem_.set_attached(ns, controller_, true);
+  controller_.logs_.record_namespace(command, &ns);
   queue.complete(command, sc::success, ns.nsid() + (departs(departure::nsm_nsid) ? 1u : 0u));
 }
 
 /// The endurance group and the NVM set that a namespace is to be in. False: the command has been answered.
-bool Controller::endurance_fits(const Command& command, const View<nvme::IdentifyNamespace>& asked, NamespaceOptions& made) {
+bool NamespaceCommands::endurance_fits(const Command& command, const View<nvme::IdentifyNamespace>& asked, NamespaceOptions& made) {
   Queue& queue = *command.queue;
   const EnduranceGroups& groups = subsystem_.endurance();
   const std::uint16_t group = asked.get(nvme::id_ns::endgid), set = asked.get(nvme::id_ns::nvmsetid);
@@ -147,14 +147,14 @@ bool Controller::endurance_fits(const Command& command, const View<nvme::Identif
 }
 
 /// Bytes that are left where the namespace is to be.
-std::uint64_t Controller::room_for(const NamespaceOptions& made) const {
+std::uint64_t NamespaceCommands::room_for(const NamespaceOptions& made) const {
   const EnduranceOptions& endurance = subsystem_.options().endurance;
   if (!endurance.supported()) return subsystem_.capacity_bytes() - subsystem_.allocated_bytes();
   const EnduranceGroups& groups = subsystem_.endurance();
   return endurance.nvm_sets ? groups.unallocated_of_set(made.nvm_set) : groups.unallocated_of(made.endurance_group);
 }
 
-void Controller::delete_namespace(const Command& command) {
+void NamespaceCommands::delete_namespace(const Command& command) {
   Queue& queue = *command.queue;
   const std::uint32_t nsid = command.nsid();
   const bool all = nsid == nvme::kAllNamespaces;
@@ -168,21 +168,21 @@ void Controller::delete_namespace(const Command& command) {
   for (const auto& [id, ns] : subsystem_.namespaces()) {
     if (!all && ns.get() != one) continue;
     if (ns->write_protection() != 0 && queue.refuse(command, check::nsm_write_protected)) return;
-    if (!reservation_allows(command, *ns, Access::write)) return;
+    if (!controller_.reservations_.reservation_allows(command, *ns, Access::write)) return;
     chosen.push_back(id);
   }
   if (all && departs(departure::nsm_one) && chosen.size() > 1) chosen.resize(1);
   if (departs(departure::nsm_kept)) chosen.clear();
   // The host of this controller knows, unless a management endpoint asked.
-  const Controller* const by = queue.out_of_band() ? nullptr : this;
-  record_namespace(command, one);
+  const Controller* const by = queue.out_of_band() ? nullptr : &controller_;
+  controller_.logs_.record_namespace(command, one);
   queue.complete(command, sc::success);
   for (const std::uint32_t id : chosen) subsystem_.remove_namespace(id, by);
 }
 
 // ---- Namespace Attachment ----
 
-void Controller::namespace_attachment(const Command& command) {
+void NamespaceCommands::namespace_attachment(const Command& command) {
   Queue& queue = *command.queue;
   const unsigned select = command.as<nvme::NamespaceAttachmentSqe>().get(na::sel);
   if (select != kAttach && select != kDetach && queue.refuse(command, check::nsa_select)) return;
@@ -196,7 +196,7 @@ void Controller::namespace_attachment(const Command& command) {
 }
 
 /// False: the command has been answered. What stands before in its list has been done then.
-bool Controller::attach_one(const Command& command, Namespace& ns, std::uint16_t cntlid) {
+bool NamespaceCommands::attach_one(const Command& command, Namespace& ns, std::uint16_t cntlid) {
   Queue& queue = *command.queue;
   const bool detach = command.as<nvme::NamespaceAttachmentSqe>().get(na::sel) == kDetach;
   Controller* const controller = subsystem_.find_controller(cntlid);
@@ -228,7 +228,7 @@ bool Controller::attach_one(const Command& command, Namespace& ns, std::uint16_t
   return true;
 }
 
-void Controller::namespace_attachment_data(const Command& command) {
+void NamespaceCommands::namespace_attachment_data(const Command& command) {
   Queue& queue = *command.queue;
   // Things may have changed while the list was on its way.
   Namespace* const ns = subsystem_.find_namespace(command.nsid());
@@ -236,7 +236,7 @@ void Controller::namespace_attachment_data(const Command& command) {
     if (!queue.refuse(command, check::nsa_unallocated)) queue.complete(command, sc::success);
     return;
   }
-  if (!reservation_allows(command, *ns, Access::write)) return;
+  if (!controller_.reservations_.reservation_allows(command, *ns, Access::write)) return;
   const std::size_t count = command.data().size() < 2 ? 0 : load_le<std::uint16_t>(command.data().data());
   if ((count == 0 || count > nvme::kControllerListMax) && queue.refuse(command, check::nsa_list)) return;
   for (const std::uint16_t cntlid : nvme::read_controller_list(command.data())) {
@@ -247,7 +247,7 @@ void Controller::namespace_attachment_data(const Command& command) {
 
 // ---- Identify of what is allocated ----
 
-bool Controller::identify_allocated_page(const Command& command, MutableBytes page) {
+bool IdentifyCommand::identify_allocated_page(const Command& command, MutableBytes page) {
   Queue& queue = *command.queue;
   const std::uint32_t nsid = command.nsid();
   const bool valid = nsid != 0 && nsid <= subsystem_.options().namespaces_max;
@@ -262,7 +262,7 @@ bool Controller::identify_allocated_page(const Command& command, MutableBytes pa
     return true;
   }
   const std::uint8_t csi = sqe.get(nvme::identify_sqe::csi);
-  if (!has_command_set(csi)) return !queue.refuse(command, check::identify_csi);
+  if (!controller_.has_command_set(csi)) return !queue.refuse(command, check::identify_csi);
   if (ns == nullptr) return true;
   if (csi == kNvmCommandSet || !ns->zoned()) {
     if (csi != kNvmCommandSet && queue.refuse(command, check::identify_csi_namespace)) return false;
@@ -274,7 +274,7 @@ bool Controller::identify_allocated_page(const Command& command, MutableBytes pa
 }
 
 /// The controllers of the subsystem, or those that a namespace is attached to.
-bool Controller::identify_controllers_page(const Command& command, MutableBytes page) {
+bool IdentifyCommand::identify_controllers_page(const Command& command, MutableBytes page) {
   Queue& queue = *command.queue;
   const auto sqe = command.as<nvme::IdentifySqe>();
   const bool attached = static_cast<nvme::Cns>(sqe.get(nvme::identify_sqe::cns)) == nvme::Cns::namespace_controller_list;

@@ -1,6 +1,7 @@
 // Sanitize, and what is refused while an operation runs or after it failed.
 #include <algorithm>
 
+#include "model/subsystem/admin_table.h"
 #include "model/subsystem/controller.h"
 #include "model/subsystem/fault_points.h"
 #include "model/subsystem/subsystem.h"
@@ -52,7 +53,7 @@ bool is_harmless(LogPage page) {
 
 }  // namespace
 
-bool Controller::sanitize_allowed(const Command& command) {
+bool SanitizeCommands::sanitize_allowed(const Command& command) {
   Queue& queue = *command.queue;
   const Sanitizer& sanitizer = subsystem_.sanitizer();
   const auto sqe = command.as<nvme::SanitizeSqe>();
@@ -70,7 +71,7 @@ bool Controller::sanitize_allowed(const Command& command) {
   if (sanitizer.restricted() && lenient && queue.refuse(command, check::sanitize_restricted)) return false;
   if (action == SanitizeAction::exit_failure_mode) return true;
   for (const auto& [nsid, ns] : subsystem_.namespaces()) {
-    if (!reservation_allows(command, *ns, Access::write)) return false;
+    if (!controller_.reservations_.reservation_allows(command, *ns, Access::write)) return false;
   }
   const bool write_protected = std::any_of(subsystem_.namespaces().begin(), subsystem_.namespaces().end(),
                                            [](const auto& entry) { return entry.second->write_protection() != 0; });
@@ -80,7 +81,7 @@ bool Controller::sanitize_allowed(const Command& command) {
   return !inhibited || sanitizer.warns() || !queue.refuse(command, check::sanitize_no_deallocate);
 }
 
-void Controller::sanitize(const Command& command) {
+void SanitizeCommands::sanitize(const Command& command) {
   Queue& queue = *command.queue;
   Sanitizer& sanitizer = subsystem_.sanitizer();
   const auto sqe = command.as<nvme::SanitizeSqe>();
@@ -106,42 +107,32 @@ void Controller::sanitize(const Command& command) {
   request.cdw11 = sqe.get(sz::ovrpat);
   const unsigned passes = sqe.get(sz::owpass);
   if (action == SanitizeAction::overwrite) request.passes = passes == 0 ? nvme::kOverwritePassesMax : passes;
-  if (!sanitizer.running()) sanitizer.start(request, *this);
+  if (!sanitizer.running()) sanitizer.start(request, controller_);
   queue.complete(command, sc::success);
 }
 
-bool Controller::permitted_while_sanitizing(const Command& command) const {
-  switch (static_cast<AdminOpcode>(command.opcode())) {
-    case AdminOpcode::identify:
-    case AdminOpcode::abort:
-    case AdminOpcode::set_features:
-    case AdminOpcode::get_features:
-    case AdminOpcode::async_event_request:
-    case AdminOpcode::keep_alive:
-    case AdminOpcode::nvme_mi_send:
-    case AdminOpcode::nvme_mi_receive:
-    case AdminOpcode::fabrics:
-    case AdminOpcode::sanitize:  // which has rules of its own
-      return true;
-    case AdminOpcode::get_log_page:
-      return is_harmless(static_cast<LogPage>(command.as<nvme::GetLogPageSqe>().get(nvme::get_log_sqe::lid)));
-    default:
-      return false;
+bool SanitizeCommands::permitted_while_sanitizing(const Command& command) const {
+  if (static_cast<AdminOpcode>(command.opcode()) == AdminOpcode::get_log_page) {
+    return is_harmless(static_cast<LogPage>(command.as<nvme::GetLogPageSqe>().get(nvme::get_log_sqe::lid)));
   }
+  const AdminCommand* const known = AdminCommand::find(command.opcode());
+  return known != nullptr && known->while_sanitizing;
 }
 
-bool Controller::verifies_sanitized_media() const { return subsystem_.options().sanitize.verification && subsystem_.has_version(2, 1); }
+bool SanitizeCommands::verifies_sanitized_media() const {
+  return subsystem_.options().sanitize.verification && subsystem_.has_version(2, 1);
+}
 
 /// Of media that are to be verified: what is on them, whatever state it is in.
-void Controller::verification_read(const Command& command) {
+void SanitizeCommands::verification_read(const Command& command) {
   namespace rw = nvme::rw_sqe;
   Queue& queue = *command.queue;
   if (departs(departure::sanitize_verification_closed)) return queue.complete(command, sc::sanitize_in_progress);
   const auto sqe = command.as<nvme::ReadWriteSqe>();
   const bool checks = sqe.get(rw::prchk_guard) || sqe.get(rw::prchk_app) || sqe.get(rw::prchk_ref) || sqe.get(rw::stc);
   if (checks && queue.refuse(command, check::sanitize_read_checks)) return;
-  Target target;
-  if (!check_io(command, target)) return;
+  IoTarget target;
+  if (!controller_.io_.check_io(command, target)) return;
   if (!queue.stage(command, target.bytes)) return;
   const MutableBytes out = command.data().first(target.bytes);
   std::fill(out.begin(), out.end(), std::uint8_t{0});
@@ -161,11 +152,11 @@ void Controller::verification_read(const Command& command) {
 }
 
 /// False: the command has been answered, since an operation runs or has failed.
-bool Controller::sanitize_permits(const Command& command, const Check& running, const Check& failed) {
+bool SanitizeCommands::sanitize_permits(const Command& command, const Check& running, const Check& failed) {
   return !command.queue->refuse(command, subsystem_.sanitizer().running() ? running : failed);
 }
 
-Bytes Controller::log_sanitize() const {
+Bytes SanitizeCommands::log_sanitize() const {
   namespace sl = nvme::sanitize_log;
   const Sanitizer& sanitizer = subsystem_.sanitizer();
   const SanitizeOptions& options = subsystem_.options().sanitize;

@@ -29,26 +29,26 @@ std::optional<Bytes> SecurityResponder::receive(std::uint8_t protocol, std::uint
   return std::nullopt;
 }
 
-void Controller::security(const Command& command) {
+void SecurityCommands::security(const Command& command) {
   Queue& queue = *command.queue;
   const auto sqe = command.as<nvme::SecuritySqe>();
   const std::uint8_t protocol = sqe.get(ss::secp);
   const std::uint16_t specific = sqe.get(ss::spsp);
   const std::uint32_t length = sqe.get(ss::length);
   const bool sends = command.opcode() == static_cast<std::uint8_t>(nvme::AdminOpcode::security_send);
-  const Namespace* const ns = active_namespace(command.nsid());
-  if (ns != nullptr && !reservation_allows(command, *ns, sends ? Access::write : Access::read)) return;
+  const Namespace* const ns = controller_.active_namespace(command.nsid());
+  if (ns != nullptr && !controller_.reservations_.reservation_allows(command, *ns, sends ? Access::write : Access::read)) return;
   if (!SecurityResponder::supports(protocol) && queue.refuse(command, check::security_protocol)) return;
   if (sends) {
     if (!SecurityResponder::takes(protocol, specific) && queue.refuse(command, check::security_specific)) return;
-    if (!transfer_fits(length) && queue.refuse(command, check::security_length)) return;
+    if (!controller_.transfer_fits(length) && queue.refuse(command, check::security_length)) return;
     if (length == 0) return security_data(command);
     if (queue.stage(command, length)) queue.pull(command);
     return;
   }
   std::optional<Bytes> said = subsystem_.security().receive(protocol, specific);
   if (!said && queue.refuse(command, check::security_specific)) return;
-  if (!transfer_fits(length) && queue.refuse(command, check::security_length)) return;
+  if (!controller_.transfer_fits(length) && queue.refuse(command, check::security_length)) return;
   if (length == 0) return queue.complete(command, sc::success);
   if (!queue.stage(command, length)) return;
   Bytes data = std::move(said).value_or(Bytes{});
@@ -61,7 +61,7 @@ void Controller::security(const Command& command) {
   queue.complete_with_data(command, length);
 }
 
-void Controller::security_data(const Command& command) {
+void SecurityCommands::security_data(const Command& command) {
   const auto sqe = command.as<nvme::SecuritySqe>();
   if (SecurityResponder::takes(sqe.get(ss::secp), sqe.get(ss::spsp))) {
     subsystem_.security().send(sqe.get(ss::spsp), command.data().first(std::min<std::size_t>(command.data().size(), sqe.get(ss::length))));

@@ -8,7 +8,7 @@ namespace fb::subsystem {
 namespace sc = nvme::sc;
 using nvme::SelfTestCode;
 
-void Controller::self_test(const Command& command) {
+void SelfTestCommand::self_test(const Command& command) {
   Queue& queue = *command.queue;
   SelfTests& tests = subsystem_.self_tests();
   const SelfTestCode code = command.as<nvme::SelfTestSqe>().get(nvme::self_test_sqe::stc);
@@ -19,7 +19,7 @@ void Controller::self_test(const Command& command) {
   const bool known = code == SelfTestCode::short_test || code == SelfTestCode::extended_test;
   if (!known && queue.refuse(command, check::self_test_code)) return;
   const std::uint32_t nsid = command.nsid();
-  if (nsid != 0 && nsid != nvme::kAllNamespaces && active_namespace(nsid) == nullptr) {
+  if (nsid != 0 && nsid != nvme::kAllNamespaces && controller_.active_namespace(nsid) == nullptr) {
     const bool valid = nsid <= subsystem_.options().namespaces_max;
     if (queue.refuse(command, valid ? check::self_test_inactive : check::self_test_nsid)) return;
   }
@@ -27,10 +27,10 @@ void Controller::self_test(const Command& command) {
     if (!queue.refuse(command, check::self_test_running)) queue.complete(command, sc::success);
     return;
   }
-  if (known) tests.start(code, nsid, cntlid_);
+  if (known) tests.start(code, nsid, controller_.cntlid_);
   queue.complete(command, sc::success);
 }
 
-Bytes Controller::log_self_test() const { return subsystem_.self_tests().log(); }
+Bytes SelfTestCommand::log_self_test() const { return subsystem_.self_tests().log(); }
 
 }  // namespace fb::subsystem

@@ -10,6 +10,12 @@
 
 namespace fb::subsystem {
 
+ControllerPart::ControllerPart(Controller& controller) : controller_(controller), subsystem_(controller.subsystem()) {}
+
+bool ControllerPart::departs(std::string_view point) const { return controller_.departs(point); }
+
+SubsystemHooks& ControllerPart::hooks() const { return controller_.hooks(); }
+
 Controller::Controller(Subsystem& subsystem, std::uint16_t cntlid)
     : subsystem_(subsystem), cntlid_(cntlid), features_(default_features()), saved_(features_) {}
 
@@ -22,8 +28,8 @@ bool Controller::departs(std::string_view point) const { return subsystem_.depar
 
 SubsystemHooks& Controller::hooks() const { return subsystem_.hooks(); }
 
-Controller::Features Controller::default_features() const {
-  Features features;
+ControllerFeatures Controller::default_features() const {
+  ControllerFeatures features;
   features.queues = subsystem_.options().io_queues_max;
   features.write_cache = subsystem_.options().volatile_write_cache ? 1 : 0;
   features.lba_status_interval = subsystem_.options().lba_status.poll_interval;
@@ -45,12 +51,12 @@ void Controller::begin_association(Queue& admin, HostIdentity host, std::uint32_
   leave_all_states();
   if (departs(departure::feature_save_leaves)) saved_ = default_features();
   features_ = saved_;
-  features_.kato_ms = rounded_kato(kato_ms);
+  features_.kato_ms = keep_alive_.rounded_kato(kato_ms);
   timestamp_.restart(subsystem_.world().now());
-  persistent_context_.clear();
+  logs_.persistent_context_.clear();
   endurance_wanted_.clear();
   endurance_pending_.clear();
-  reset_lba_status();
+  lba_status_.reset_lba_status();
   events_.reset();
   changed_namespaces_.clear();
   reservation_log_.clear();
@@ -61,7 +67,7 @@ void Controller::begin_association(Queue& admin, HostIdentity host, std::uint32_
   subsystem_.trace_state("association.begin", "controller " + std::to_string(cntlid_) + " with " + host_.hostnqn);
   traffic_ = false;
   watch_idleness();
-  if (departs(departure::kato_before_ready)) restart_keep_alive();
+  if (departs(departure::kato_before_ready)) keep_alive_.restart_keep_alive();
 }
 
 Queue* Controller::io_queue(std::uint16_t qid) const {
@@ -73,13 +79,13 @@ Queue* Controller::io_queue(std::uint16_t qid) const {
 
 void Controller::end_association(std::string_view why) {
   if (!associated_) return;
-  if (departs(departure::reservation_leave_loses)) end_registrations();
+  if (departs(departure::reservation_leave_loses)) reservations_.end_registrations();
   associated_ = false;
-  reset_directives();
+  directives_.reset_directives();
   Loop& loop = subsystem_.world().loop();
   for (Event* event : {static_cast<Event*>(&ready_timer_), static_cast<Event*>(&reset_timer_), static_cast<Event*>(&shutdown_timer_),
-                       static_cast<Event*>(&kato_timer_), static_cast<Event*>(&idle_timer_), static_cast<Event*>(&io_loss_timer_),
-                       static_cast<Event*>(&lba_status_timer_)}) {
+                       static_cast<Event*>(&keep_alive_.kato_timer_), static_cast<Event*>(&idle_timer_),
+                       static_cast<Event*>(&io_loss_timer_), static_cast<Event*>(&lba_status_.lba_status_timer_)}) {
     loop.cancel(*event);
   }
   Queue* const admin = std::exchange(admin_queue_, nullptr);
@@ -90,7 +96,7 @@ void Controller::end_association(std::string_view why) {
   subsystem_.world().trace().mark("subsystem.association.ended");
   port_ = nullptr;
   leave_all_states();
-  reset_firmware();
+  firmware_.reset_firmware();
   subsystem_.self_tests().on_controller_reset(cntlid_);
   events_.reset();
   subsystem_.reap_later();
@@ -166,11 +172,11 @@ void Controller::on_subsystem_reset() {
   end_association("NVM subsystem reset");
   if (alone) {
     leave_all_states();
-    reset_firmware();
+    firmware_.reset_firmware();
   }
   end_management("NVM subsystem reset");
   nssro_ = true;
-  clear_errors();
+  error_log_.clear_errors();
 }
 
 /// The limit of silence has passed: a host that never enables, or a discovery host that said KATO 0.

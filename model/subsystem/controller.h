@@ -1,5 +1,5 @@
-// One controller of an emulated subsystem: its association with a host, its properties, and the
-// execution of admin and I/O commands.
+// One controller of an emulated subsystem: its association with a host and its properties. Each group of admin and I/O commands
+// is a part with a header of its own.
 #pragma once
 
 #include <array>
@@ -9,22 +9,34 @@
 #include <string_view>
 #include <vector>
 
+#include "model/subsystem/admin_capacity.h"
+#include "model/subsystem/admin_directives.h"
+#include "model/subsystem/admin_features.h"
+#include "model/subsystem/admin_firmware.h"
+#include "model/subsystem/admin_identify.h"
+#include "model/subsystem/admin_lba_status.h"
+#include "model/subsystem/admin_lockdown.h"
+#include "model/subsystem/admin_log.h"
+#include "model/subsystem/admin_namespace.h"
+#include "model/subsystem/admin_sanitize.h"
+#include "model/subsystem/admin_security.h"
+#include "model/subsystem/admin_self_test.h"
+#include "model/subsystem/error_log.h"
+#include "model/subsystem/io.h"
+#include "model/subsystem/io_copy.h"
+#include "model/subsystem/io_reservations.h"
+#include "model/subsystem/io_zones.h"
+#include "model/subsystem/keep_alive.h"
+#include "model/subsystem/controller_features.h"
 #include "model/subsystem/event_queue.h"
-#include "model/subsystem/firmware.h"
 #include "model/subsystem/namespace.h"
 #include "model/subsystem/observer.h"
 #include "model/subsystem/queue.h"
 #include "model/subsystem/reservations.h"
 #include "model/subsystem/state.h"
 #include "model/subsystem/timestamp.h"
-#include "wire/nvme/copy.h"
-#include "wire/nvme/directives.h"
 #include "wire/nvme/features.h"
-#include "wire/nvme/identify_namespace.h"
-#include "wire/nvme/lockdown.h"
 #include "wire/nvme/logs.h"
-#include "wire/nvme/persistent_events.h"
-#include "wire/nvme/protection.h"
 
 namespace fb::subsystem {
 
@@ -141,25 +153,8 @@ class Controller {
   Record<nvme::Timestamp> timestamp() const;
 
  private:
-  struct Features {
-    std::uint32_t arbitration = 0;
-    std::uint32_t power = 0;
-    std::uint16_t temperature_over = 0x157;
-    std::uint16_t temperature_under = 0;
-    std::uint32_t recovery = 0;
-    std::uint32_t write_cache = 1;
-    std::uint16_t queues = 0;
-    std::uint32_t atomicity = 0;
-    std::uint32_t events = 0;
-    std::uint32_t kato_ms = 0;
-    std::uint8_t retry_delays = 0;      ///< Host Behavior Support, ACRE
-    std::uint8_t extended_formats = 0;  ///< the same, LBAFEE
-    std::uint16_t copy_formats = 0;     ///< the same, CDFE
-    std::uint32_t command_sets = 0;
-    std::uint16_t lba_status_interval = 0;  ///< LSIRI, units of 100 ms
-  };
-  Features default_features() const;
-  static void store_feature(Features& to, std::uint8_t fid, std::uint32_t value);
+  ControllerFeatures default_features() const;
+  static void store_feature(ControllerFeatures& to, std::uint8_t fid, std::uint32_t value);
   void end_management(std::string_view why);
   /// As after power on: disabled, CC and CSTS zero.
   void leave_all_states();
@@ -181,31 +176,12 @@ class Controller {
   void disconnect(const Command& command);
   bool executes_commands() const;
 
-  // keep alive: keep_alive.cc
-  bool keep_alive_runs() const;
-  void restart_keep_alive();
-  void on_keep_alive_due();
-  void keep_alive(const Command& command);
+  // controller.cc
   void on_idle();
   void on_io_loss_due();
   void watch_idleness();
-  std::uint32_t rounded_kato(std::uint32_t kato_ms) const;
-
-  // error_log.cc
-  struct ErrorFacts {
-    std::uint16_t sqid = 0xFFFF;
-    std::uint16_t cid = 0xFFFF;
-    nvme::Status status;
-    std::uint64_t lba = 0;
-    std::uint32_t nsid = 0;
-    std::uint8_t opcode = 0;
-    std::uint8_t csi = 0;
-  };
-  void add_error(const ErrorFacts& facts);
-  void clear_errors() { errors_valid_ = 0; }
 
   // admin.cc
-  bool io_supported(std::uint8_t opcode) const;
   /// Within MDTS.
   bool transfer_fits(std::uint64_t bytes) const;
   void abort(const Command& command);
@@ -218,157 +194,8 @@ class Controller {
   void tell_csts(std::uint32_t before) const;
   void deliver_events();
 
-  // admin_firmware.cc
-  void firmware_download(const Command& command);
-  void firmware_download_data(const Command& command);
-  void firmware_commit(const Command& command);
-  void reset_firmware();
-
   // admin_format.cc
   void format(const Command& command);
-
-  // io_reservations.cc
-  /// Whose registrations it makes: those of its host.
-  HostId reservation_host() const;
-  ReservationFaults reservation_faults() const;
-  /// False: the reservation of another host is in the way, and the command has been answered.
-  bool reservation_allows(const Command& command, const Namespace& ns, Access access);
-  void reservation(const Command& command);
-  void reservation_data(const Command& command);
-  void reservation_register(const Command& command, Namespace& ns, std::uint64_t current, std::uint64_t key);
-  bool register_refused(const ReservationTable& table, const HostId& host, std::uint64_t key) const;
-  void reservation_acquire(const Command& command, Namespace& ns, std::uint64_t current, std::uint64_t victim);
-  void reservation_release(const Command& command, Namespace& ns, std::uint64_t current);
-  void reservation_report(const Command& command, const Namespace& ns);
-  Bytes reservation_status(const Namespace& ns, bool extended, std::uint64_t room) const;
-  void abort_preempted(std::uint32_t nsid, const ReservationEffects& effects);
-  void announce_reservation(const Namespace& ns, const ReservationEffects& effects);
-  void end_registrations();
-  void set_reservation_feature(const Command& command, nvme::FeatureId fid, std::uint32_t value);
-
-  // admin_namespace.cc
-  void namespace_management(const Command& command);
-  void namespace_management_data(const Command& command);
-  bool endurance_fits(const Command& command, const View<nvme::IdentifyNamespace>& asked, NamespaceOptions& made);
-  std::uint64_t room_for(const NamespaceOptions& made) const;
-  void delete_namespace(const Command& command);
-  void namespace_attachment(const Command& command);
-  void namespace_attachment_data(const Command& command);
-  bool attach_one(const Command& command, Namespace& ns, std::uint16_t cntlid);
-
-  // admin_sanitize.cc
-  void sanitize(const Command& command);
-  bool sanitize_allowed(const Command& command);
-  bool permitted_while_sanitizing(const Command& command) const;
-  bool verifies_sanitized_media() const;
-  void verification_read(const Command& command);
-  bool sanitize_permits(const Command& command, const Check& running, const Check& failed);
-  Bytes log_sanitize() const;
-
-  // admin_self_test.cc
-  void self_test(const Command& command);
-  Bytes log_self_test() const;
-
-  // admin_directives.cc
-  void directive(const Command& command);
-  bool directive_supported(nvme::DirectiveType type) const;
-  bool streams_enabled(std::uint32_t nsid) const;
-  Bytes directive_parameters(std::uint32_t nsid) const;
-  Bytes stream_parameters(std::uint32_t nsid) const;
-  Bytes stream_status(std::uint32_t nsid) const;
-  void enable_directive(const Command& command);
-  void send_streams(const Command& command);
-  void allocate_streams(const Command& command);
-  bool directive_ok(const Command& command);
-  void use_stream(const Command& command);
-  void reset_directives();
-
-  // admin_lockdown.cc
-  void lockdown(const Command& command);
-  bool prohibitable(nvme::LockdownScope scope, std::uint8_t code) const;
-  bool lockdown_permits(const Command& command, nvme::LockdownScope scope, std::uint8_t code);
-
-  // admin_capacity.cc
-  void capacity_management(const Command& command);
-  void create_capacity(const Command& command, std::uint64_t room, std::uint16_t group);
-
-  // admin_lba_status.cc
-  void get_lba_status(const Command& command);
-  Bytes log_lba_status(const Command& command);
-  Bytes make_lba_status_log() const;
-  void release_lba_status();
-  void reset_lba_status();
-  void announce_lba_status();
-  std::uint32_t lba_status_attributes(const Features& from) const;
-  void set_lba_status_attributes(const Command& command, std::uint32_t value);
-
-  // admin_security.cc
-  void security(const Command& command);
-  void security_data(const Command& command);
-
-  // admin_identify.cc
-  void identify(const Command& command);
-  bool identify_page(const Command& command, MutableBytes page);
-  bool identify_namespace_page(const Command& command, MutableBytes page);
-  bool identify_list_page(const Command& command, MutableBytes page);
-  bool identify_allocated_page(const Command& command, MutableBytes page);
-  bool identify_controllers_page(const Command& command, MutableBytes page);
-  bool identify_format_page(const Command& command, MutableBytes page);
-  void fill_granularity(MutableBytes page) const;
-  void fill_identify_controller(MutableBytes page) const;
-  void fill_io_controller(MutableBytes page) const;
-  void fill_identify_namespace(const Namespace& ns, MutableBytes page) const;
-  void fill_nvm_namespace(const Namespace* ns, MutableBytes page) const;
-  /// Null: what namespaces have that hosts make.
-  void fill_zoned_namespace(const Namespace* ns, MutableBytes page) const;
-  void fill_common_namespace(MutableBytes page) const;
-  void fill_namespace_ids(const Namespace& ns, MutableBytes page) const;
-  void fill_common_independent(MutableBytes page) const;
-  void fill_independent(const Namespace& ns, MutableBytes page) const;
-  std::uint32_t optional_events() const;
-
-  // admin_log.cc
-  bool log_supported(std::uint8_t lid) const;
-  void get_log_page(const Command& command);
-  void acknowledge_log(std::uint8_t lid, std::uint16_t group, std::uint32_t nsid);
-  bool log_of_namespace(const Command& command);
-  Bytes log_page(const Command& command, std::uint8_t lid);
-  Bytes log_supported_pages() const;
-  Bytes log_errors() const;
-  Bytes log_firmware() const;
-  Bytes log_changed_namespaces() const;
-  Bytes log_effects(std::uint8_t command_set) const;
-  Bytes log_changed_zones(std::uint32_t nsid) const;
-  Bytes log_ana(bool groups_only) const;
-  Bytes log_feature_effects() const;
-
-  // admin_log_requests.cc
-  bool log_request_ok(const Command& command, nvme::LogPage page);
-  bool persistent_context_ok(const Command& command, nvme::PersistentLogAction action);
-  Bytes log_persistent(const Command& command);
-  Bytes log_endurance_events() const;
-  Bytes log_lockdown(const Command& command) const;
-  void record(nvme::PersistentEventType type, ByteView data);
-  void record_firmware(const Command& command, std::string_view before, std::string_view wanted, nvme::Status status);
-  void record_feature(const Command& command, std::uint32_t dw0 = 0);
-  void record_namespace(const Command& command, const Namespace* ns);
-
-  // admin_features.cc
-  bool saveable(std::uint8_t fid) const;
-  bool feature_acceptable(const Command& command, std::uint8_t fid, std::uint32_t value);
-  void get_features(const Command& command);
-  void set_features(const Command& command);
-  bool temperature_ok(const Command& command, std::uint32_t cdw11);
-  void set_features_data(const Command& command);
-  void set_feature_value(const Command& command, std::uint8_t fid);
-  void keep_feature(const Command& command, std::uint8_t fid, std::uint32_t value);
-  void set_timestamp(const Command& command);
-  void set_endurance_events(const Command& command, std::uint32_t value);
-  void set_kato(const Command& command, std::uint32_t kato_ms);
-  void set_queues(const Command& command, std::uint32_t value);
-  void set_write_protection(const Command& command, std::uint32_t value);
-  std::uint32_t feature_value(const Features& from, std::uint8_t fid, std::uint32_t cdw11, std::uint32_t nsid) const;
-  bool feature_addresses_namespace(const Command& command, std::uint8_t fid);
 
   /// What is attached to this controller; null: nothing of that identifier.
   Namespace* active_namespace(std::uint32_t nsid) const;
@@ -381,87 +208,26 @@ class Controller {
   /// Of all command sets the host has selected a combination without zones.
   bool profile_restricts() const;
 
-  // io.cc, io_fused.cc
-  struct Target {
-    Namespace* ns = nullptr;  ///< null only when a deviation skipped the check
-    std::uint64_t slba = 0;
-    std::uint32_t blocks = 0;
-    bool in_range = false;
-    bool strips = false;    ///< the controller inserts and strips protection information
-    bool remaps = false;    ///< reference tags are to say where Zone Append has put the blocks
-    std::size_t bytes = 0;  ///< that Read, Write and Compare move
-  };
-  void start_io(const Command& command);
-  bool find_namespace(const Command& command, Namespace*& ns);
-  bool check_path(const Command& command, const Namespace& ns);
-  /// What this controller's port has to the namespace's ANA group; optimized where there is no ANA.
-  nvme::AnaState ana_state_of(const Namespace& ns) const;
-  /// An attached namespace that cannot be reached here now; null: there is none.
-  const Namespace* unreachable_namespace() const;
-  bool check_io(const Command& command, Target& target);
-  Target target_of(const Command& command, Namespace* ns);
-  bool find_target(const Command& command, Target& target);
-  void read(const Command& command, const Target& target);
-  void write(const Command& command);
-  void compare(const Command& command);
-  bool compare_data(const Command& command, const Target& target);
-  void write_zeroes(const Command& command, const Target& target);
-  void write_uncorrectable(const Command& command, const Target& target);
-  void verify(const Command& command, const Target& target);
-  void flush(const Command& command);
-  void dataset_management(const Command& command, Namespace* ns);
-  void dataset_management_data(const Command& command);
-  bool writable(const Command& command, const Namespace* ns);
-
-  void store(const Command& command, const Target& target, MutableBytes whole, std::uint64_t result);
-
-  // io_zones.cc, io_zone_reports.cc
-  bool zone_takes(const Command& command, Namespace& ns, std::uint64_t slba, std::uint64_t blocks);
-  bool zone_readable(const Command& command, const Namespace& ns, std::uint64_t slba, std::uint64_t blocks);
-  bool zone_deallocates(const Command& command, const Namespace& ns, std::uint64_t slba, std::uint64_t blocks);
-  void zone_written(Namespace& ns, std::uint64_t slba, std::uint64_t blocks);
-  bool zone_has_resources(const Command& command, ZoneTable& zones, std::size_t index, bool opens, std::size_t waits);
-  void zone_command(const Command& command);
-  void zone_append(const Command& command, Namespace& ns);
-  void zone_append_data(const Command& command);
-  void zone_send(const Command& command, Namespace& ns);
-  void zone_send_data(const Command& command);
-  void zone_act(const Command& command, Namespace& ns, const std::vector<std::size_t>& chosen);
-  nvme::Status zone_step(const Command& command, Namespace& ns, std::size_t index, std::uint64_t& result);
-  void zone_receive(const Command& command, Namespace& ns);
-  std::vector<std::size_t> zones_to_report(const Command& command, const ZoneTable& zones) const;
-
-  // io_cache.cc
-  nvme::Status after_write(Namespace& ns, std::uint64_t slba, std::uint64_t count, bool fua);
-  bool commit_before(const Command& command, const Target& target);
-  nvme::Status set_write_cache(bool on);
-
-  // io_copy.cc
-  void copy(const Command& command);
-  void copy_data(const Command& command);
-  bool copy_format_enabled(unsigned format) const;
-  Namespace* copy_source(const Command& command, std::uint32_t nsid);
-  bool copy_compatible(const Command& command, const nvme::BlockLayout& from, const nvme::BlockLayout& to);
-  bool check_copied(const Command& command, const nvme::CopySource& source, const nvme::BlockLayout& layout, ByteView blocks);
-  bool tag_copied(const Command& command, const nvme::BlockLayout& layout, MutableBytes blocks);
-
-  // io_protection.cc
-  bool check_protection_order(const Command& command, const Target& target);
-  bool check_blocks(const Command& command, const Target& target, ByteView whole);
-  bool check_tags_from(const Command& command, const nvme::BlockLayout& layout, ByteView whole, const nvme::ProtectionChecks& checks,
-                       nvme::ProtectionTags tags, std::uint64_t lba);
-  void read_protected(const Command& command, const Target& target);
-  bool take_protected(const Command& command, const Target& target, MutableBytes& whole);
-  bool compare_protected(const Command& command, const Target& target);
-  bool verify_protected(const Command& command, const Target& target);
-  nvme::Status zero_protected(const Command& command, const Target& target);
-  nvme::ProtectionTags expected_tags(const Command& command, const Namespace& ns) const;
-  bool on_fuse(const Command& command);
-  void break_fused(Queue& queue);
-  bool compares_atomically(const Namespace* ns, std::uint64_t slba, std::uint64_t blocks) const;
-  void start_fused(const Command& first, const Command& second);
-  void on_fused_data(const Command& command);
-  void count_io(Namespace& ns, std::size_t bytes, bool write);
+  friend class ControllerPart;
+  friend struct AdminCommand;
+  friend class IdentifyCommand;
+  friend class LogPages;
+  friend class FeatureCommands;
+  friend class FirmwareCommands;
+  friend class NamespaceCommands;
+  friend class SanitizeCommands;
+  friend class DirectiveCommands;
+  friend class LbaStatusCommands;
+  friend class LockdownCommand;
+  friend class CapacityCommands;
+  friend class SecurityCommands;
+  friend class SelfTestCommand;
+  friend class KeepAlive;
+  friend class ErrorLog;
+  friend class IoCommands;
+  friend class CopyCommand;
+  friend class ReservationCommands;
+  friend class ZoneCommands;
   friend class Queue;
 
   bool departs(std::string_view point) const;
@@ -482,31 +248,20 @@ class Controller {
   bool rdy_ = false;
   std::uint8_t shst_ = 0;
   bool nssro_ = false;
-  Features features_;
-  Features saved_;  ///< the defaults, as far as nothing was saved
+  ControllerFeatures features_;
+  ControllerFeatures saved_;  ///< the defaults, as far as nothing was saved
   TimestampClock timestamp_;
   std::map<std::uint16_t, std::uint8_t> endurance_wanted_;  ///< feature 18h, by endurance group
   bool traffic_ = false;
   std::uint64_t idle_mark_ = 0;
 
-  FirmwareDownload download_;
   EventQueue events_;
   std::vector<std::uint32_t> changed_namespaces_;  ///< ascending
   ReservationLog reservation_log_;
   std::set<std::uint16_t> endurance_pending_;  ///< groups with events that nobody has read
-  Bytes persistent_context_;                   ///< empty: there is none
   /// By NSID: the starts of changed zones, ascending.
   std::map<std::uint32_t, std::vector<std::uint64_t>> changed_zones_;
   bool temperature_alarm_ = false;
-  std::uint16_t lba_status_generation_ = 0;
-  bool lba_status_news_ = false;  ///< something that the host has not read
-  Bytes lba_status_page_;         ///< what a host is reading; empty: nobody does
-  /// By NSID: where a scan has been asked for, until the host has read so.
-  std::map<std::uint32_t, BlockRanges> media_failures_;
-
-  std::vector<std::array<std::uint8_t, 64>> errors_;  ///< a ring, at error_count_ % size
-  std::uint64_t error_count_ = 0;
-  std::uint64_t errors_valid_ = 0;
 
   /// What the host last saw of the discovery log, from its first byte on.
   std::uint64_t genctr_seen_ = 0;
@@ -514,13 +269,30 @@ class Controller {
 
   IoTotals counters_;
 
+  IdentifyCommand identify_{*this};
+  LogPages logs_{*this};
+  FeatureCommands feature_commands_{*this};
+  FirmwareCommands firmware_{*this};
+  NamespaceCommands namespace_commands_{*this};
+  SanitizeCommands sanitize_{*this};
+  DirectiveCommands directives_{*this};
+  LbaStatusCommands lba_status_{*this};
+  LockdownCommand lockdown_{*this};
+  CapacityCommands capacity_{*this};
+  SecurityCommands security_{*this};
+  SelfTestCommand self_test_{*this};
+  KeepAlive keep_alive_{*this};
+  ErrorLog error_log_{*this};
+  IoCommands io_{*this};
+  CopyCommand copy_{*this};
+  ReservationCommands reservations_{*this};
+  ZoneCommands zones_{*this};
+
   Timer<Controller, &Controller::enter_ready> ready_timer_{"subsystem.controller.ready", *this};
   Timer<Controller, &Controller::finish_reset> reset_timer_{"subsystem.controller.reset", *this};
   Timer<Controller, &Controller::finish_shutdown> shutdown_timer_{"subsystem.controller.shutdown", *this};
-  Timer<Controller, &Controller::on_keep_alive_due> kato_timer_{"subsystem.keep_alive", *this};
   Timer<Controller, &Controller::on_idle> idle_timer_{"subsystem.association.idle", *this};
   Timer<Controller, &Controller::on_io_loss_due> io_loss_timer_{"subsystem.association.io_lost", *this};
-  Timer<Controller, &Controller::announce_lba_status> lba_status_timer_{"subsystem.lba_status", *this};
 };
 
 }  // namespace fb::subsystem

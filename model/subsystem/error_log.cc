@@ -19,7 +19,7 @@ bool deserves_entry(nvme::Status status) {
 
 }  // namespace
 
-void Controller::add_error(const ErrorFacts& facts) {
+void ErrorLog::add_error(const ErrorFacts& facts) {
   const std::size_t limit = std::max<std::size_t>(subsystem_.options().error_entries, 1);
   if (errors_.size() != limit) errors_.resize(limit);
   const std::uint16_t cid = departs(departure::error_log_cid) ? static_cast<std::uint16_t>(facts.cid + 1) : facts.cid;
@@ -52,17 +52,17 @@ nvme::Status Controller::log_error(const Command& command, nvme::Status status) 
   status = status.with_more();
   const bool out_of_band = command.queue->out_of_band();  // neither queue nor identifier says anything
   const Namespace* const ns = io ? active_namespace(command.nsid()) : nullptr;
-  add_error({.sqid = out_of_band ? std::uint16_t{0xFFFF} : command.queue->qid(),
-             .cid = out_of_band ? std::uint16_t{0xFFFF} : command.cid(),
-             .status = status,
-             .lba = io ? command.as<nvme::ReadWriteSqe>().get(nvme::rw_sqe::slba) : 0,
-             .nsid = fabrics ? 0 : command.nsid(),
-             .opcode = command.opcode(),
-             .csi = ns != nullptr ? static_cast<std::uint8_t>(ns->command_set()) : std::uint8_t{0}});
+  error_log_.add_error({.sqid = out_of_band ? std::uint16_t{0xFFFF} : command.queue->qid(),
+                        .cid = out_of_band ? std::uint16_t{0xFFFF} : command.cid(),
+                        .status = status,
+                        .lba = io ? command.as<nvme::ReadWriteSqe>().get(nvme::rw_sqe::slba) : 0,
+                        .nsid = fabrics ? 0 : command.nsid(),
+                        .opcode = command.opcode(),
+                        .csi = ns != nullptr ? static_cast<std::uint8_t>(ns->command_set()) : std::uint8_t{0}});
   return status;
 }
 
-Bytes Controller::log_errors() const {
+Bytes ErrorLog::log_errors() const {
   const std::size_t limit = std::max<std::size_t>(subsystem_.options().error_entries, 1);
   Bytes page(limit * nvme::ErrorEntry::size);
   for (std::uint64_t i = 0; i < errors_valid_; ++i) {
@@ -76,5 +76,7 @@ Bytes Controller::log_errors() const {
   }
   return page;
 }
+
+void ErrorLog::clear_errors() { errors_valid_ = 0; }
 
 }  // namespace fb::subsystem

@@ -1,6 +1,7 @@
 // The NVM command set.
 #include <algorithm>
 
+#include "model/subsystem/admin_table.h"
 #include "model/subsystem/controller.h"
 #include "model/subsystem/fault_points.h"
 #include "model/subsystem/subsystem.h"
@@ -25,7 +26,7 @@ bool is_zoned(IoOpcode opcode) {
 
 }  // namespace
 
-bool Controller::io_supported(std::uint8_t opcode) const {
+bool IoCommands::io_supported(std::uint8_t opcode) const {
   const SubsystemOptions& options = subsystem_.options();
   switch (static_cast<IoOpcode>(opcode)) {
     case IoOpcode::flush:
@@ -52,9 +53,9 @@ bool Controller::io_supported(std::uint8_t opcode) const {
       return options.reservations;
     case IoOpcode::zone_management_send:
     case IoOpcode::zone_management_receive:
-      return zoned_selected();
+      return controller_.zoned_selected();
     case IoOpcode::zone_append:
-      return zoned_selected() && options.zoned.append;
+      return controller_.zoned_selected() && options.zoned.append;
     default:
       return false;
   }
@@ -67,14 +68,14 @@ void Controller::on_io(const Command& command) {
   if (sqe.get(nvme::sqe::psdt) != nvme::Psdt::sgl && queue.refuse(command, check::command_psdt)) {
     return;
   }
-  if (on_fuse(command)) return;
+  if (io_.on_fuse(command)) return;
   Duration latency = subsystem_.options().io_latency;
   if (!subsystem_.unhooked()) latency = latency + subsystem_.hooks().latency(queue.context(command));
   if (latency > Duration{}) return queue.delay(command, latency);
-  start_io(command);
+  io_.start_io(command);
 }
 
-void Controller::start_io(const Command& command) {
+void IoCommands::start_io(const Command& command) {
   Queue& queue = *command.queue;
   if (!io_supported(command.opcode()) && queue.refuse(command, check::io_opcode)) return;
   const auto opcode = static_cast<IoOpcode>(command.opcode());
@@ -82,8 +83,8 @@ void Controller::start_io(const Command& command) {
     // There is nothing to flush: a later version of the specification says so, an earlier one refuses it.
     const bool flush_passes = opcode == IoOpcode::flush && subsystem_.has_version(2, 0);
     if (flush_passes) return queue.complete(command, sc::success);
-    if (opcode == IoOpcode::read && subsystem_.sanitizer().verifying()) return verification_read(command);
-    if (!sanitize_permits(command, check::sanitize_io, check::sanitize_failed_io)) return;
+    if (opcode == IoOpcode::read && subsystem_.sanitizer().verifying()) return controller_.sanitize_.verification_read(command);
+    if (!controller_.sanitize_.sanitize_permits(command, check::sanitize_io, check::sanitize_failed_io)) return;
   }
   if (opcode == IoOpcode::flush) return flush(command);
   if (opcode == IoOpcode::dataset_management) {
@@ -91,10 +92,10 @@ void Controller::start_io(const Command& command) {
     if (!find_namespace(command, ns) || (ns != nullptr && !check_path(command, *ns))) return;
     return dataset_management(command, ns);
   }
-  if (is_reservation(opcode)) return reservation(command);
-  if (opcode == IoOpcode::copy) return copy(command);
-  if (is_zoned(opcode)) return zone_command(command);
-  Target target;
+  if (is_reservation(opcode)) return controller_.reservations_.reservation(command);
+  if (opcode == IoOpcode::copy) return controller_.copy_.copy(command);
+  if (is_zoned(opcode)) return controller_.zones_.zone_command(command);
+  IoTarget target;
   if (!check_io(command, target)) return;
   switch (opcode) {
     case IoOpcode::read:
@@ -119,46 +120,35 @@ void Controller::start_io(const Command& command) {
 void Controller::on_data(const Command& command) {
   Queue& queue = *command.queue;
   if (queue.qid() == 0) {
-    if (subsystem_.sanitizer().refuses() && !permitted_while_sanitizing(command) &&
-        !sanitize_permits(command, check::sanitize_admin, check::sanitize_failed_admin)) {
+    if (subsystem_.sanitizer().refuses() && !sanitize_.permitted_while_sanitizing(command) &&
+        !sanitize_.sanitize_permits(command, check::sanitize_admin, check::sanitize_failed_admin)) {
       return;
     }
-    switch (static_cast<nvme::AdminOpcode>(command.opcode())) {
-      case nvme::AdminOpcode::namespace_management:
-        return namespace_management_data(command);
-      case nvme::AdminOpcode::namespace_attachment:
-        return namespace_attachment_data(command);
-      case nvme::AdminOpcode::nvme_mi_send:
-        return management_data(command);
-      case nvme::AdminOpcode::firmware_download:
-        return firmware_download_data(command);
-      case nvme::AdminOpcode::security_send:
-        return security_data(command);
-      default:
-        return set_features_data(command);
-    }
+    const AdminCommand* const known = AdminCommand::find(command.opcode());
+    // Of the others data comes only where a deviation asked for it.
+    return known != nullptr && known->on_data != nullptr ? known->on_data(*this, command) : feature_commands_.set_features_data(command);
   }
-  if (queue.fused(command)) return on_fused_data(command);
-  if (subsystem_.sanitizer().refuses() && !sanitize_permits(command, check::sanitize_io, check::sanitize_failed_io)) {
+  if (queue.fused(command)) return io_.on_fused_data(command);
+  if (subsystem_.sanitizer().refuses() && !sanitize_.sanitize_permits(command, check::sanitize_io, check::sanitize_failed_io)) {
     return;
   }
   switch (static_cast<IoOpcode>(command.opcode())) {
     case IoOpcode::write:
-      return write(command);
+      return io_.write(command);
     case IoOpcode::compare:
-      return compare(command);
+      return io_.compare(command);
     case IoOpcode::dataset_management:
-      return dataset_management_data(command);
+      return io_.dataset_management_data(command);
     case IoOpcode::copy:
-      return copy_data(command);
+      return copy_.copy_data(command);
     case IoOpcode::zone_append:
-      return zone_append_data(command);
+      return zones_.zone_append_data(command);
     case IoOpcode::zone_management_send:
-      return zone_send_data(command);
+      return zones_.zone_send_data(command);
     case IoOpcode::reservation_register:
     case IoOpcode::reservation_acquire:
     case IoOpcode::reservation_release:
-      return reservation_data(command);
+      return reservations_.reservation_data(command);
     default:
       queue.complete(command, sc::success);
   }
@@ -168,10 +158,10 @@ void Controller::on_data(const Command& command) {
 
 /// False: the command has been answered. `ns` stays null only where a deviation skipped the check and
 /// there is no namespace at all.
-bool Controller::find_namespace(const Command& command, Namespace*& ns) {
+bool IoCommands::find_namespace(const Command& command, Namespace*& ns) {
   Queue& queue = *command.queue;
   const std::uint32_t nsid = command.nsid();
-  ns = active_namespace(nsid);
+  ns = controller_.active_namespace(nsid);
   if (ns == nullptr) {
     const bool valid = nsid != 0 && nsid <= subsystem_.options().namespaces_max;
     const Check& check = nsid == nvme::kAllNamespaces ? check::io_nsid_broadcast : valid ? check::io_nsid_inactive : check::io_nsid;
@@ -181,21 +171,21 @@ bool Controller::find_namespace(const Command& command, Namespace*& ns) {
   return true;
 }
 
-nvme::AnaState Controller::ana_state_of(const Namespace& ns) const {
-  if (!subsystem_.options().ana || port_ == nullptr) return nvme::AnaState::optimized;
+nvme::AnaState IoCommands::ana_state_of(const Namespace& ns) const {
+  if (!subsystem_.options().ana || controller_.port_ == nullptr) return nvme::AnaState::optimized;
   const std::uint32_t group = departs(departure::ana_whole_subsystem) ? subsystem_.ana_latest() : ns.ana_group();
-  return subsystem_.ana_state(group, port_->options().portid);
+  return subsystem_.ana_state(group, controller_.port_->options().portid);
 }
 
-const Namespace* Controller::unreachable_namespace() const {
+const Namespace* IoCommands::unreachable_namespace() const {
   for (const auto& [nsid, ns] : subsystem_.namespaces()) {
     const nvme::AnaState state = ana_state_of(*ns);
-    if (sees(*ns) && state != nvme::AnaState::optimized && state != nvme::AnaState::non_optimized) return ns.get();
+    if (controller_.sees(*ns) && state != nvme::AnaState::optimized && state != nvme::AnaState::non_optimized) return ns.get();
   }
   return nullptr;
 }
 
-bool Controller::check_path(const Command& command, const Namespace& ns) {
+bool IoCommands::check_path(const Command& command, const Namespace& ns) {
   Queue& queue = *command.queue;
   switch (ana_state_of(ns)) {
     case nvme::AnaState::non_optimized:
@@ -212,16 +202,16 @@ bool Controller::check_path(const Command& command, const Namespace& ns) {
 }
 
 /// What a command whose data has come is for: things may have changed meanwhile. False: it has been answered.
-bool Controller::find_target(const Command& command, Target& target) {
+bool IoCommands::find_target(const Command& command, IoTarget& target) {
   Namespace* ns = nullptr;
   if (!find_namespace(command, ns)) return false;
   target = target_of(command, ns);
   return true;
 }
 
-Controller::Target Controller::target_of(const Command& command, Namespace* ns) {
+IoTarget IoCommands::target_of(const Command& command, Namespace* ns) {
   const auto sqe = command.as<nvme::ReadWriteSqe>();
-  Target target;
+  IoTarget target;
   target.ns = ns;
   target.slba = sqe.get(rw::slba);
   target.blocks = static_cast<std::uint32_t>(sqe.get(rw::nlb).count());
@@ -233,7 +223,7 @@ Controller::Target Controller::target_of(const Command& command, Namespace* ns) 
   return target;
 }
 
-bool Controller::check_io(const Command& command, Target& target) {
+bool IoCommands::check_io(const Command& command, IoTarget& target) {
   Queue& queue = *command.queue;
   Namespace* ns = nullptr;
   if (!find_namespace(command, ns)) return false;
@@ -244,7 +234,7 @@ bool Controller::check_io(const Command& command, Target& target) {
   const auto opcode = static_cast<IoOpcode>(command.opcode());
   const bool reads = opcode == IoOpcode::read || opcode == IoOpcode::compare || opcode == IoOpcode::verify;
   const Access access = reads ? Access::read : Access::write;
-  if (ns->reservations().held() && !reservation_allows(command, *ns, access)) return false;
+  if (ns->reservations().held() && !controller_.reservations_.reservation_allows(command, *ns, access)) return false;
   std::uint8_t limit = options.mdts;
   const Check* size_check = &check::io_mdts;
   if (opcode == IoOpcode::verify || opcode == IoOpcode::write_zeroes || opcode == IoOpcode::write_uncorrectable) {
@@ -258,26 +248,26 @@ bool Controller::check_io(const Command& command, Target& target) {
   }
   if (!target.in_range && queue.refuse(command, check::io_range)) return false;
   if (ns->layout().is_protected() && !check_protection_order(command, target)) return false;
-  if (!reads && subsystem_.directives().any() && !directive_ok(command)) return false;
+  if (!reads && subsystem_.directives().any() && !controller_.directives_.directive_ok(command)) return false;
   if (!reads) return writable(command, ns);
-  if (ns->zoned() && target.in_range && !zone_readable(command, *ns, target.slba, target.blocks)) return false;
+  if (ns->zoned() && target.in_range && !controller_.zones_.zone_readable(command, *ns, target.slba, target.blocks)) return false;
   if (!target.in_range || !ns->uncorrectable(target.slba, target.blocks)) return true;
   if (ns->scan(target.slba, target.blocks)) subsystem_.lba_status_changed(*ns);
   return !queue.refuse(command, check::io_uncorrectable);
 }
 
-bool Controller::writable(const Command& command, const Namespace* ns) {
+bool IoCommands::writable(const Command& command, const Namespace* ns) {
   return ns == nullptr || ns->write_protection() == 0 || !command.queue->refuse(command, check::io_write_protected);
 }
 
-void Controller::count_io(Namespace& ns, std::size_t bytes, bool write) {
-  counters_.count(bytes, write);
+void IoCommands::count_io(Namespace& ns, std::size_t bytes, bool write) {
+  controller_.counters_.count(bytes, write);
   ns.totals().count(bytes, write);
 }
 
 // ---- the commands ----
 
-void Controller::read(const Command& command, const Target& target) {
+void IoCommands::read(const Command& command, const IoTarget& target) {
   Queue& queue = *command.queue;
   if (target.in_range && target.ns->layout().is_protected()) return read_protected(command, target);
   const std::size_t bytes = target.bytes;
@@ -301,9 +291,9 @@ void Controller::read(const Command& command, const Target& target) {
   queue.complete_with_data(command, cut ? bytes - target.ns->block_bytes() : bytes);
 }
 
-void Controller::write(const Command& command) {
+void IoCommands::write(const Command& command) {
   Queue& queue = *command.queue;
-  Target target;
+  IoTarget target;
   if (!find_target(command, target)) return;
   if (target.ns == nullptr) return queue.complete(command, sc::success);
   // It was for blocks of another size.
@@ -312,7 +302,7 @@ void Controller::write(const Command& command) {
     if (!queue.refuse(command, check::io_range)) queue.complete(command, sc::success);
     return;
   }
-  if (target.ns->zoned() && !zone_takes(command, *target.ns, target.slba, target.blocks)) return;
+  if (target.ns->zoned() && !controller_.zones_.zone_takes(command, *target.ns, target.slba, target.blocks)) return;
   if (!target.ns->admits(target.slba, target.blocks) && queue.refuse(command, check::io_capacity)) return;
   MutableBytes whole = command.data().first(target.bytes);
   if (target.ns->layout().is_protected() && !take_protected(command, target, whole)) return;
@@ -320,7 +310,7 @@ void Controller::write(const Command& command) {
 }
 
 /// Whole blocks go where they are to be, and the command is answered.
-void Controller::store(const Command& command, const Target& target, MutableBytes whole, std::uint64_t result) {
+void IoCommands::store(const Command& command, const IoTarget& target, MutableBytes whole, std::uint64_t result) {
   Namespace& ns = *target.ns;
   subsystem_.sanitizer().note_write();
   nvme::Status status = sc::success;
@@ -335,19 +325,19 @@ void Controller::store(const Command& command, const Target& target, MutableByte
       status = after_write(ns, target.slba, target.blocks, fua);
     }
   }
-  if (subsystem_.directives().any()) use_stream(command);
-  if (ns.zoned() && status.ok()) zone_written(ns, target.slba, target.blocks);
+  if (subsystem_.directives().any()) controller_.directives_.use_stream(command);
+  if (ns.zoned() && status.ok()) controller_.zones_.zone_written(ns, target.slba, target.blocks);
   count_io(ns, target.bytes, true);
   command.queue->complete(command, status, status.ok() ? result : 0);
 }
 
-void Controller::compare(const Command& command) {
-  Target target;
+void IoCommands::compare(const Command& command) {
+  IoTarget target;
   if (find_target(command, target)) compare_data(command, target);
 }
 
 /// Answers the Compare; true when it succeeded.
-bool Controller::compare_data(const Command& command, const Target& target) {
+bool IoCommands::compare_data(const Command& command, const IoTarget& target) {
   Queue& queue = *command.queue;
   if (target.ns != nullptr && command.data().size() != target.bytes) {
     queue.complete(command, sc::format_in_progress);
@@ -369,10 +359,10 @@ bool Controller::compare_data(const Command& command, const Target& target) {
   return equal;
 }
 
-void Controller::write_zeroes(const Command& command, const Target& target) {
+void IoCommands::write_zeroes(const Command& command, const IoTarget& target) {
   nvme::Status status = sc::success;
   const bool zoned = target.in_range && target.ns->zoned();
-  if (zoned && !zone_takes(command, *target.ns, target.slba, target.blocks)) return;
+  if (zoned && !controller_.zones_.zone_takes(command, *target.ns, target.slba, target.blocks)) return;
   if (target.in_range && !departs(departure::write_zeroes_nothing)) {
     const bool keeps_tags = target.ns->layout().is_protected() && !command.as<nvme::ReadWriteSqe>().get(rw::deac);
     const bool fits = !keeps_tags || target.ns->admits(target.slba, target.blocks);
@@ -384,22 +374,22 @@ void Controller::write_zeroes(const Command& command, const Target& target) {
       status = after_write(*target.ns, target.slba, target.blocks, fua);
     }
   }
-  if (zoned && status.ok()) zone_written(*target.ns, target.slba, target.blocks);
+  if (zoned && status.ok()) controller_.zones_.zone_written(*target.ns, target.slba, target.blocks);
   command.queue->complete(command, status);
 }
 
-void Controller::write_uncorrectable(const Command& command, const Target& target) {
+void IoCommands::write_uncorrectable(const Command& command, const IoTarget& target) {
   const bool zoned = target.in_range && target.ns->zoned();
-  if (zoned && !zone_takes(command, *target.ns, target.slba, target.blocks)) return;
+  if (zoned && !controller_.zones_.zone_takes(command, *target.ns, target.slba, target.blocks)) return;
   if (target.in_range && !departs(departure::uncorrectable_forgotten)) {
     const bool news = target.ns->write_uncorrectable(target.slba, target.blocks);
     if (news) subsystem_.lba_status_changed(*target.ns);
   }
-  if (zoned) zone_written(*target.ns, target.slba, target.blocks);
+  if (zoned) controller_.zones_.zone_written(*target.ns, target.slba, target.blocks);
   command.queue->complete(command, sc::success);
 }
 
-void Controller::verify(const Command& command, const Target& target) {
+void IoCommands::verify(const Command& command, const IoTarget& target) {
   nvme::Status status = sc::success;
   if (target.in_range && target.ns->layout().is_protected()) {
     if (!verify_protected(command, target)) return;
@@ -409,17 +399,17 @@ void Controller::verify(const Command& command, const Target& target) {
   command.queue->complete(command, status);
 }
 
-void Controller::flush(const Command& command) {
+void IoCommands::flush(const Command& command) {
   Queue& queue = *command.queue;
   nvme::Status status = sc::success;
   const bool skipped = departs(departure::flush_skipped);
   if (command.nsid() == nvme::kAllNamespaces) {
     for (const auto& [nsid, ns] : subsystem_.namespaces()) {
-      if (sees(*ns) && !reservation_allows(command, *ns, Access::write)) return;
+      if (controller_.sees(*ns) && !controller_.reservations_.reservation_allows(command, *ns, Access::write)) return;
     }
     for (const auto& [nsid, ns] : subsystem_.namespaces()) {
       if (skipped) break;
-      if (!sees(*ns)) continue;
+      if (!controller_.sees(*ns)) continue;
       const nvme::Status one = ns->flush();
       if (!one.ok()) status = one;
     }
@@ -427,23 +417,23 @@ void Controller::flush(const Command& command) {
   }
   Namespace* ns = nullptr;
   if (!find_namespace(command, ns) || (ns != nullptr && !check_path(command, *ns))) return;
-  if (ns != nullptr && !reservation_allows(command, *ns, Access::write)) return;
+  if (ns != nullptr && !controller_.reservations_.reservation_allows(command, *ns, Access::write)) return;
   if (ns != nullptr && !skipped) status = ns->flush();
   queue.complete(command, status);
 }
 
-void Controller::dataset_management(const Command& command, Namespace* ns) {
+void IoCommands::dataset_management(const Command& command, Namespace* ns) {
   Queue& queue = *command.queue;
-  if (ns != nullptr && !reservation_allows(command, *ns, Access::write)) return;
+  if (ns != nullptr && !controller_.reservations_.reservation_allows(command, *ns, Access::write)) return;
   if (!writable(command, ns)) return;
   const std::uint64_t ranges = command.as<nvme::DatasetManagementSqe>().get(nvme::dsm_sqe::nr).count();
   if (queue.stage(command, ranges * nvme::DsmRange::size)) queue.pull(command);
 }
 
-void Controller::dataset_management_data(const Command& command) {
+void IoCommands::dataset_management_data(const Command& command) {
   Queue& queue = *command.queue;
   const auto sqe = command.as<nvme::DatasetManagementSqe>();
-  Target target;
+  IoTarget target;
   if (!find_target(command, target)) return;
   const std::size_t ranges = std::min<std::size_t>(sqe.get(nvme::dsm_sqe::nr).count(), command.data().size() / nvme::DsmRange::size);
   if (target.ns == nullptr) return queue.complete(command, sc::success);
@@ -456,7 +446,7 @@ void Controller::dataset_management_data(const Command& command) {
         queue.refuse(command, check::io_range)) {
       return;
     }
-    if (!zone_deallocates(command, *target.ns, range.get(nvme::dsm_range::slba), range.get(nvme::dsm_range::length))) {
+    if (!controller_.zones_.zone_deallocates(command, *target.ns, range.get(nvme::dsm_range::slba), range.get(nvme::dsm_range::length))) {
       return;
     }
   }

@@ -11,8 +11,8 @@ namespace rw = nvme::rw_sqe;
 
 /// A command has changed these blocks: with FUA, or without a cache that is on, they are on the medium before it is
 /// answered.
-nvme::Status Controller::after_write(Namespace& ns, std::uint64_t slba, std::uint64_t count, bool fua) {
-  const bool cached = features_.write_cache != 0;
+nvme::Status IoCommands::after_write(Namespace& ns, std::uint64_t slba, std::uint64_t count, bool fua) {
+  const bool cached = controller_.features_.write_cache != 0;
   if (cached && !fua) return sc::success;
   const bool through = !cached && !departs(departure::cache_stays_on);
   const bool forced = fua && !departs(departure::fua_ignored);
@@ -20,7 +20,7 @@ nvme::Status Controller::after_write(Namespace& ns, std::uint64_t slba, std::uin
 }
 
 /// Of commands that read, FUA says that what they read is on the medium before. False: the command has been answered.
-bool Controller::commit_before(const Command& command, const Target& target) {
+bool IoCommands::commit_before(const Command& command, const IoTarget& target) {
   if (!command.as<nvme::ReadWriteSqe>().get(rw::fua) || !target.in_range) return true;
   if (departs(departure::fua_ignored)) return true;
   const nvme::Status status = target.ns->flush(target.slba, target.blocks);
@@ -29,15 +29,15 @@ bool Controller::commit_before(const Command& command, const Target& target) {
 }
 
 /// Feature 06h. What is in the cache when it is switched off goes to the medium.
-nvme::Status Controller::set_write_cache(bool on) {
+nvme::Status IoCommands::set_write_cache(bool on) {
   nvme::Status status = sc::success;
-  if (!on && features_.write_cache != 0 && !departs(departure::cache_stays_on)) {
+  if (!on && controller_.features_.write_cache != 0 && !departs(departure::cache_stays_on)) {
     for (const auto& [nsid, ns] : subsystem_.namespaces()) {
       const nvme::Status one = ns->flush();
       if (!one.ok()) status = one;
     }
   }
-  features_.write_cache = on ? 1 : 0;
+  controller_.features_.write_cache = on ? 1 : 0;
   return status;
 }
 

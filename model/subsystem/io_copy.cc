@@ -40,26 +40,29 @@ struct CopyPlan {
 
 }  // namespace
 
-bool Controller::copy_format_enabled(unsigned format) const {
+bool CopyCommand::copy_format_enabled(unsigned format) const {
   const CopyOptions& options = subsystem_.options().copy;
   if (format >= nvme::kCopyFormats || (options.formats >> format & 1) == 0) return false;
-  return !nvme::names_sources(format) || (features_.copy_formats >> format & 1) != 0;
+  return !nvme::names_sources(format) || (controller_.features_.copy_formats >> format & 1) != 0;
 }
 
-void Controller::copy(const Command& command) {
+void CopyCommand::copy(const Command& command) {
   Queue& queue = *command.queue;
   const auto sqe = command.as<nvme::CopySqe>();
   Namespace* ns = nullptr;
-  if (!find_namespace(command, ns)) return;
+  if (!controller_.io_.find_namespace(command, ns)) return;
   if (ns == nullptr) return queue.complete(command, sc::success);
-  if (!check_path(command, *ns) || !reservation_allows(command, *ns, Access::write) || !writable(command, ns)) return;
+  if (!controller_.io_.check_path(command, *ns) || !controller_.reservations_.reservation_allows(command, *ns, Access::write) ||
+      !controller_.io_.writable(command, ns))
+    return;
   const unsigned format = sqe.get(cs::desfmt);
   if (!copy_format_enabled(format) && queue.refuse(command, check::copy_format)) return;
   const BlockLayout& layout = ns->layout();
   const bool wide = layout.is_protected() && layout.guard != nvme::ProtectionFormat::guard_16;
   const bool fits = !layout.is_protected() || wide == nvme::is_wide_copy_format(format);
   if (!fits && queue.refuse(command, check::copy_guard_format)) return;
-  if (layout.is_protected() && layout.extended() && features_.extended_formats == 0 && queue.refuse(command, check::io_extended_format)) {
+  if (layout.is_protected() && layout.extended() && controller_.features_.extended_formats == 0 &&
+      queue.refuse(command, check::io_extended_format)) {
     return;
   }
   const std::uint64_t ranges = sqe.get(cs::nr).count();
@@ -68,9 +71,9 @@ void Controller::copy(const Command& command) {
 }
 
 /// The source of a range; null where the command has been answered.
-Namespace* Controller::copy_source(const Command& command, std::uint32_t nsid) {
+Namespace* CopyCommand::copy_source(const Command& command, std::uint32_t nsid) {
   Queue& queue = *command.queue;
-  Namespace* const ns = active_namespace(nsid);
+  Namespace* const ns = controller_.active_namespace(nsid);
   if (ns == nullptr) {
     const bool valid = nsid != 0 && nsid <= subsystem_.options().namespaces_max;
     if (!queue.refuse(command, valid ? check::copy_source_inactive : check::copy_source)) {
@@ -78,11 +81,12 @@ Namespace* Controller::copy_source(const Command& command, std::uint32_t nsid) {
     }
     return nullptr;
   }
-  return check_path(command, *ns) && reservation_allows(command, *ns, Access::read) ? ns : nullptr;
+  return controller_.io_.check_path(command, *ns) && controller_.reservations_.reservation_allows(command, *ns, Access::read) ? ns
+                                                                                                                              : nullptr;
 }
 
 /// Whether the blocks of a source can be put into the destination, with the tags as the command says.
-bool Controller::copy_compatible(const Command& command, const BlockLayout& from, const BlockLayout& to) {
+bool CopyCommand::copy_compatible(const Command& command, const BlockLayout& from, const BlockLayout& to) {
   Queue& queue = *command.queue;
   const auto sqe = command.as<nvme::CopySqe>();
   const bool read_act = sqe.get(cs::read_pract), write_act = sqe.get(cs::pract);
@@ -95,11 +99,11 @@ bool Controller::copy_compatible(const Command& command, const BlockLayout& from
   return compatible || !queue.refuse(command, check::copy_incompatible);
 }
 
-void Controller::copy_data(const Command& command) {
+void CopyCommand::copy_data(const Command& command) {
   Queue& queue = *command.queue;
   const auto sqe = command.as<nvme::CopySqe>();
   Namespace* to = nullptr;
-  if (!find_namespace(command, to)) return;  // it went away
+  if (!controller_.io_.find_namespace(command, to)) return;  // it went away
   if (to == nullptr) return queue.complete(command, sc::success);
   const unsigned format = sqe.get(cs::desfmt) % nvme::kCopyFormats;
   const std::size_t each = nvme::copy_range_bytes(format);
@@ -120,7 +124,7 @@ void Controller::copy_data(const Command& command) {
       if (queue.refuse(command, check::io_range)) return;
       continue;
     }
-    if (from->zoned() && !zone_readable(command, *from, source.slba, source.blocks)) return;
+    if (from->zoned() && !controller_.zones_.zone_readable(command, *from, source.slba, source.blocks)) return;
     if (!copy_compatible(command, from->layout(), to->layout())) return;
     if (from->uncorrectable(source.slba, source.blocks) && queue.refuse(command, check::io_uncorrectable)) return;
     plan.parts.push_back({from, source});
@@ -132,7 +136,7 @@ void Controller::copy_data(const Command& command) {
     if (!queue.refuse(command, check::io_range)) queue.complete(command, sc::success);
     return;
   }
-  if (to->zoned() && plan.blocks != 0 && !zone_takes(command, *to, first, plan.blocks)) return;
+  if (to->zoned() && plan.blocks != 0 && !controller_.zones_.zone_takes(command, *to, first, plan.blocks)) return;
   if (!to->admits(first, plan.blocks) && queue.refuse(command, check::io_capacity)) return;
   for (const CopyPlan::Part& part : plan.parts) {
     const CopySource& source = part.source;
@@ -168,31 +172,31 @@ void Controller::copy_data(const Command& command) {
     status = to->write(first, gathered);
     if (status.ok()) {
       const bool fua = sqe.get(cs::fua) && !departs(departure::copy_cached);
-      status = after_write(*to, first, gathered.size() / layout.bytes(), fua);
+      status = controller_.io_.after_write(*to, first, gathered.size() / layout.bytes(), fua);
     }
     const std::uint64_t written = gathered.size() / layout.bytes();
-    if (to->zoned() && status.ok() && written != 0) zone_written(*to, first, written);
+    if (to->zoned() && status.ok() && written != 0) controller_.zones_.zone_written(*to, first, written);
     if (departs(departure::copy_moves)) {
       for (const CopyPlan::Part& part : plan.parts) part.from->deallocate(part.source.slba, part.source.blocks);
     }
   }
-  count_io(*to, gathered.size(), true);
+  controller_.io_.count_io(*to, gathered.size(), true);
   queue.complete(command, status);
 }
 
 /// The tags of what was read pass PRINFOR.
-bool Controller::check_copied(const Command& command, const CopySource& source, const BlockLayout& layout, ByteView blocks) {
+bool CopyCommand::check_copied(const Command& command, const CopySource& source, const BlockLayout& layout, ByteView blocks) {
   const auto sqe = command.as<nvme::CopySqe>();
   const nvme::ProtectionChecks checks{.guard = sqe.get(cs::read_prchk_guard),
                                       .application = sqe.get(cs::read_prchk_app),
                                       .reference = sqe.get(cs::read_prchk_ref),
                                       .storage = sqe.get(cs::stcr)};
   if (departs(departure::copy_source_unchecked)) return true;
-  return check_tags_from(command, layout, blocks, checks, source.tags, source.slba);
+  return controller_.io_.check_tags_from(command, layout, blocks, checks, source.tags, source.slba);
 }
 
 /// The tags of what is to be written are made, or pass PRINFOW.
-bool Controller::tag_copied(const Command& command, const BlockLayout& layout, MutableBytes blocks) {
+bool CopyCommand::tag_copied(const Command& command, const BlockLayout& layout, MutableBytes blocks) {
   const auto sqe = command.as<nvme::CopySqe>();
   ProtectionTags tags = nvme::command_tags(command.as<nvme::SqeLayout>(), layout);
   const bool makes = departs(departure::copy_tags_made) || (sqe.get(cs::pract) && !departs(departure::copy_tags_kept));
@@ -208,7 +212,7 @@ bool Controller::tag_copied(const Command& command, const BlockLayout& layout, M
                                       .application = sqe.get(cs::prchk_app),
                                       .reference = sqe.get(cs::prchk_ref),
                                       .storage = sqe.get(cs::stcw)};
-  return check_tags_from(command, layout, blocks, checks, tags, sqe.get(cs::sdlba));
+  return controller_.io_.check_tags_from(command, layout, blocks, checks, tags, sqe.get(cs::sdlba));
 }
 
 }  // namespace fb::subsystem

@@ -12,7 +12,7 @@ using nvme::Fuse;
 using nvme::IoOpcode;
 
 /// The waiting first half has lost its partner.
-void Controller::break_fused(Queue& queue) {
+void IoCommands::break_fused(Queue& queue) {
   if (queue.fused_first == nullptr) return;
   const Command first{&queue, queue.fused_first};
   if (queue.phase(first) != Phase::fused) return;
@@ -22,7 +22,7 @@ void Controller::break_fused(Queue& queue) {
 }
 
 /// True: the command is part of a fused operation, and has been taken care of.
-bool Controller::on_fuse(const Command& command) {
+bool IoCommands::on_fuse(const Command& command) {
   Queue& queue = *command.queue;
   const Fuse fuse = command.as<nvme::SqeLayout>().get(nvme::sqe::fuse);
   const bool waiting = queue.fused_first != nullptr && queue.phase({&queue, queue.fused_first}) == Phase::fused;
@@ -56,7 +56,7 @@ bool Controller::on_fuse(const Command& command) {
 }
 
 /// What one atomic compare and write may span.
-bool Controller::compares_atomically(const Namespace* ns, std::uint64_t slba, std::uint64_t blocks) const {
+bool IoCommands::compares_atomically(const Namespace* ns, std::uint64_t slba, std::uint64_t blocks) const {
   const NamespaceLimits limits = ns != nullptr ? ns->limits() : NamespaceLimits{};
   const std::uint32_t own = limits.atomic_compare_write;
   const AtomicUnit unit{.block_bytes = 1,
@@ -66,7 +66,7 @@ bool Controller::compares_atomically(const Namespace* ns, std::uint64_t slba, st
   return unit.holds(slba, blocks);
 }
 
-void Controller::start_fused(const Command& first, const Command& second) {
+void IoCommands::start_fused(const Command& first, const Command& second) {
   Queue& queue = *first.queue;
   queue.hold(first, Phase::running);
   queue.fused_first = nullptr;
@@ -78,18 +78,18 @@ void Controller::start_fused(const Command& first, const Command& second) {
     return;
   }
   // The Zoned Namespace command set has no fused operations.
-  const Namespace* const ns = active_namespace(first.nsid());
+  const Namespace* const ns = controller_.active_namespace(first.nsid());
   if (ns != nullptr && ns->zoned() && queue.refuse(first, check::zone_fused)) {
     if (queue.alive() && !queue.refuse(second, check::zone_fused)) start_io(second);
     return;
   }
-  Target target;
-  Target second_target;
+  IoTarget target;
+  IoTarget second_target;
   const auto fail_second = [&] {
     if (queue.alive() && !queue.refuse(second, check::fused_failed)) start_io(second);
   };
   const std::uint64_t blocks = a.get(rw::nlb).count();
-  const bool fits = compares_atomically(active_namespace(first.nsid()), a.get(rw::slba), blocks);
+  const bool fits = compares_atomically(controller_.active_namespace(first.nsid()), a.get(rw::slba), blocks);
   if (!fits && queue.refuse(first, check::fused_unit)) return fail_second();
   if (!check_io(first, target)) return fail_second();
   if (!queue.stage(first, target.bytes)) return fail_second();
@@ -104,7 +104,7 @@ void Controller::start_fused(const Command& first, const Command& second) {
   if (queue.alive()) queue.pull(second);
 }
 
-void Controller::on_fused_data(const Command& command) {
+void IoCommands::on_fused_data(const Command& command) {
   Queue& queue = *command.queue;
   transport::ArrivedCommand* const partner = queue.partner(command);
   if (partner == nullptr) return queue.complete(command, sc::aborted_failed_fused);
@@ -129,10 +129,10 @@ void Controller::on_fused_data(const Command& command) {
   const auto end_second = [&] {
     if (queue.alive()) queue.complete(second, sc::aborted_failed_fused);
   };
-  if (subsystem_.sanitizer().refuses() && !sanitize_permits(first, check::sanitize_io, check::sanitize_failed_io)) {
+  if (subsystem_.sanitizer().refuses() && !controller_.sanitize_.sanitize_permits(first, check::sanitize_io, check::sanitize_failed_io)) {
     return end_second();
   }
-  Target target;
+  IoTarget target;
   if (!find_target(first, target)) return end_second();
   const bool equal = compare_data(first, target);
   if (!queue.alive()) return;

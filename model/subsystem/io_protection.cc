@@ -37,17 +37,17 @@ std::uint64_t guard_of_data(const BlockLayout& layout, ByteView block) {
 
 }  // namespace
 
-ProtectionTags Controller::expected_tags(const Command& command, const Namespace& ns) const {
+ProtectionTags IoCommands::expected_tags(const Command& command, const Namespace& ns) const {
   ProtectionTags tags = nvme::command_tags(command.as<nvme::SqeLayout>(), ns.layout());
   if (departs(departure::protection_mask_ignored)) tags.application_mask = 0xFFFF;
   return tags;
 }
 
 /// What the command says of protection information can be met. False: it has been answered.
-bool Controller::check_protection_order(const Command& command, const Target& target) {
+bool IoCommands::check_protection_order(const Command& command, const IoTarget& target) {
   Queue& queue = *command.queue;
   const BlockLayout& layout = target.ns->layout();
-  if (layout.extended() && features_.extended_formats == 0 && queue.refuse(command, check::io_extended_format)) {
+  if (layout.extended() && controller_.features_.extended_formats == 0 && queue.refuse(command, check::io_extended_format)) {
     return false;
   }
   const auto sqe = command.as<nvme::ReadWriteSqe>();
@@ -61,7 +61,7 @@ bool Controller::check_protection_order(const Command& command, const Target& ta
 }
 
 /// `whole` blocks from target.slba on pass the checks of the command. False: it has been answered.
-bool Controller::check_blocks(const Command& command, const Target& target, ByteView whole) {
+bool IoCommands::check_blocks(const Command& command, const IoTarget& target, ByteView whole) {
   nvme::ProtectionChecks checks = nvme::command_checks(command.as<nvme::ReadWriteSqe>());
   if (departs(departure::protection_always_checked)) checks = {.guard = true, .application = true, .reference = true};
   if (!checks.any()) return true;
@@ -91,7 +91,7 @@ bool Controller::check_blocks(const Command& command, const Target& target, Byte
 }
 
 /// The same for blocks that go another way: they begin at `lba`, and the first has these tags.
-bool Controller::check_tags_from(const Command& command, const BlockLayout& layout, ByteView whole, const nvme::ProtectionChecks& checks,
+bool IoCommands::check_tags_from(const Command& command, const BlockLayout& layout, ByteView whole, const nvme::ProtectionChecks& checks,
                                  ProtectionTags tags, std::uint64_t lba) {
   Queue& queue = *command.queue;
   const bool begins = layout.protection_type != 1 || tags.reference == (lba & layout.reference_mask());
@@ -104,7 +104,7 @@ bool Controller::check_tags_from(const Command& command, const BlockLayout& layo
   return true;
 }
 
-void Controller::read_protected(const Command& command, const Target& target) {
+void IoCommands::read_protected(const Command& command, const IoTarget& target) {
   Queue& queue = *command.queue;
   if (!queue.stage(command, target.bytes)) return;
   const BlockLayout& layout = target.ns->layout();
@@ -132,7 +132,7 @@ void Controller::read_protected(const Command& command, const Target& target) {
 }
 
 /// The data of a Write has come: `whole` becomes what is to be stored. False: it has been answered.
-bool Controller::take_protected(const Command& command, const Target& target, MutableBytes& whole) {
+bool IoCommands::take_protected(const Command& command, const IoTarget& target, MutableBytes& whole) {
   const BlockLayout& layout = target.ns->layout();
   const bool act = command.as<nvme::ReadWriteSqe>().get(rw::pract);
   const bool looks = !act || (departs(departure::protection_insert_checked) && !target.strips);
@@ -185,7 +185,7 @@ bool Controller::take_protected(const Command& command, const Target& target, Mu
 }
 
 /// The tags of the host's blocks and of those on the medium. False: the command has been answered.
-bool Controller::compare_protected(const Command& command, const Target& target) {
+bool IoCommands::compare_protected(const Command& command, const IoTarget& target) {
   const bool unchecked = departs(departure::protection_compare_host_unchecked);
   if (!unchecked && !check_blocks(command, target, command.data().first(target.bytes))) return false;
   if (departs(departure::protection_compare_unchecked)) return true;
@@ -193,7 +193,7 @@ bool Controller::compare_protected(const Command& command, const Target& target)
 }
 
 /// What is on the medium passes the checks of the command. False: it has been answered.
-bool Controller::verify_protected(const Command& command, const Target& target) {
+bool IoCommands::verify_protected(const Command& command, const IoTarget& target) {
   Queue& queue = *command.queue;
   const BlockLayout& layout = target.ns->layout();
   const auto piece = static_cast<std::uint32_t>(std::max<std::size_t>(kPieceBytes / layout.bytes(), 1));
@@ -217,7 +217,7 @@ bool Controller::verify_protected(const Command& command, const Target& target) 
 }
 
 /// Write Zeroes that does not deallocate: tags as the command says, or zeroes.
-nvme::Status Controller::zero_protected(const Command& command, const Target& target) {
+nvme::Status IoCommands::zero_protected(const Command& command, const IoTarget& target) {
   const BlockLayout& layout = target.ns->layout();
   if (departs(departure::protection_zeroes_deallocate)) {
     return target.ns->write_zeroes(target.slba, target.blocks);

@@ -48,14 +48,14 @@ unsigned last_action(IoOpcode opcode) { return static_cast<unsigned>(opcode == I
 
 }  // namespace
 
-HostId Controller::reservation_host() const {
-  if (!departs(departure::reservation_of_controller)) return host_.hostid;
+HostId ReservationCommands::reservation_host() const {
+  if (!departs(departure::reservation_of_controller)) return controller_.host_.hostid;
   HostId of_controller = {};
-  store_le(of_controller.data(), cntlid_);
+  store_le(of_controller.data(), controller_.cntlid_);
   return of_controller;
 }
 
-ReservationFaults Controller::reservation_faults() const {
+ReservationFaults ReservationCommands::reservation_faults() const {
   if (subsystem_.unhooked()) return {};
   return {.acquires_nothing = departs(departure::reservation_acquire_lost),
           .outlives_holder = departs(departure::reservation_outlives_holder),
@@ -72,7 +72,7 @@ ReservationFaults Controller::reservation_faults() const {
           .generation_runs = departs(departure::reservation_gen_runs)};
 }
 
-bool Controller::reservation_allows(const Command& command, const Namespace& ns, Access access) {
+bool ReservationCommands::reservation_allows(const Command& command, const Namespace& ns, Access access) {
   // Commands that come out of band are no host's.
   if (!ns.reservations().held() || command.queue->out_of_band()) return true;
   const ReservationTable& table = ns.reservations();
@@ -90,12 +90,12 @@ bool Controller::reservation_allows(const Command& command, const Namespace& ns,
 
 // ---- the commands ----
 
-void Controller::reservation(const Command& command) {
+void ReservationCommands::reservation(const Command& command) {
   Queue& queue = *command.queue;
   Namespace* ns = nullptr;
-  if (!find_namespace(command, ns)) return;
+  if (!controller_.io_.find_namespace(command, ns)) return;
   if (ns == nullptr) return queue.complete(command, sc::success);  // a deviation went on
-  if (!check_path(command, *ns)) return;
+  if (!controller_.io_.check_path(command, *ns)) return;
   const auto opcode = static_cast<IoOpcode>(command.opcode());
   if (opcode == IoOpcode::reservation_report) return reservation_report(command, *ns);
   const auto sqe = command.as<nvme::ReservationSqe>();
@@ -116,10 +116,10 @@ void Controller::reservation(const Command& command) {
   if (queue.stage(command, bytes)) queue.pull(command);
 }
 
-void Controller::reservation_data(const Command& command) {
+void ReservationCommands::reservation_data(const Command& command) {
   Queue& queue = *command.queue;
   Namespace* ns = nullptr;
-  if (!find_namespace(command, ns)) return;                        // it went away
+  if (!controller_.io_.find_namespace(command, ns)) return;        // it went away
   if (ns == nullptr) return queue.complete(command, sc::success);  // a deviation went on
   Bytes data(command.data().begin(), command.data().end());
   data.resize(nvme::ReservationKeys::size);
@@ -137,14 +137,14 @@ void Controller::reservation_data(const Command& command) {
 }
 
 /// For deviations: registrations that are good.
-bool Controller::register_refused(const ReservationTable& table, const HostId& host, std::uint64_t key) const {
+bool ReservationCommands::register_refused(const ReservationTable& table, const HostId& host, std::uint64_t key) const {
   if (departs(departure::reservation_register_once) && table.registered(host)) return true;
   if (!departs(departure::reservation_keys_unique)) return false;
   const auto& all = table.registrants();
   return std::any_of(all.begin(), all.end(), [&](const auto& one) { return one.host != host && one.key == key; });
 }
 
-void Controller::reservation_register(const Command& command, Namespace& ns, std::uint64_t current, std::uint64_t key) {
+void ReservationCommands::reservation_register(const Command& command, Namespace& ns, std::uint64_t current, std::uint64_t key) {
   Queue& queue = *command.queue;
   const auto sqe = command.as<nvme::ReservationSqe>();
   const auto action = static_cast<RegisterAction>(sqe.get(rs::action));
@@ -172,7 +172,7 @@ void Controller::reservation_register(const Command& command, Namespace& ns, std
   announce_reservation(ns, effects);
 }
 
-void Controller::reservation_acquire(const Command& command, Namespace& ns, std::uint64_t current, std::uint64_t victim) {
+void ReservationCommands::reservation_acquire(const Command& command, Namespace& ns, std::uint64_t current, std::uint64_t victim) {
   Queue& queue = *command.queue;
   const auto action = static_cast<AcquireAction>(command.as<nvme::ReservationSqe>().get(rs::action));
   const ReservationType type = type_in(command);
@@ -194,7 +194,7 @@ void Controller::reservation_acquire(const Command& command, Namespace& ns, std:
   announce_reservation(ns, effects);
 }
 
-void Controller::reservation_release(const Command& command, Namespace& ns, std::uint64_t current) {
+void ReservationCommands::reservation_release(const Command& command, Namespace& ns, std::uint64_t current) {
   Queue& queue = *command.queue;
   const auto action = static_cast<ReleaseAction>(command.as<nvme::ReservationSqe>().get(rs::action));
   ReservationTable& table = ns.reservations();
@@ -208,7 +208,7 @@ void Controller::reservation_release(const Command& command, Namespace& ns, std:
   announce_reservation(ns, effects);
 }
 
-void Controller::reservation_report(const Command& command, const Namespace& ns) {
+void ReservationCommands::reservation_report(const Command& command, const Namespace& ns) {
   Queue& queue = *command.queue;
   const auto sqe = command.as<nvme::ReservationReportSqe>();
   const bool extended = sqe.get(rs::eds);
@@ -216,7 +216,7 @@ void Controller::reservation_report(const Command& command, const Namespace& ns)
   // Over Fabrics every host identifier has 128 bits.
   if (!extended && queue.refuse(command, check::reservation_eds)) return;
   const std::uint64_t asked = sqe.get(rs::numd).count() * std::uint64_t{4};
-  if (!transfer_fits(asked) && queue.refuse(command, check::reservation_length)) return;
+  if (!controller_.transfer_fits(asked) && queue.refuse(command, check::reservation_length)) return;
   const Bytes page = reservation_status(ns, extended, asked);
   const std::size_t bytes = static_cast<std::size_t>(std::min<std::uint64_t>(asked, page.size()));
   if (!queue.stage(command, bytes)) return;
@@ -224,7 +224,7 @@ void Controller::reservation_report(const Command& command, const Namespace& ns)
   queue.complete_with_data(command, bytes);
 }
 
-Bytes Controller::reservation_status(const Namespace& ns, bool extended, std::uint64_t room) const {
+Bytes ReservationCommands::reservation_status(const Namespace& ns, bool extended, std::uint64_t room) const {
   namespace st = nvme::reservation_status;
   namespace rc = nvme::registered_controller;
   const ReservationTable& table = ns.reservations();
@@ -246,7 +246,7 @@ Bytes Controller::reservation_status(const Namespace& ns, bool extended, std::ui
   for (const ReservationTable::Registrant& one : table.registrants()) {
     std::uint16_t cntlid = nvme::kNoRegisteredController;
     for (const auto& [id, controller] : subsystem_.controllers()) {
-      const bool its = is_static && controller->in_association() && controller->reservation_host() == one.host;
+      const bool its = is_static && controller->in_association() && controller->reservations_.reservation_host() == one.host;
       if (its && cntlid == nvme::kNoRegisteredController) cntlid = id;
     }
     const MutableBytes entry = MutableBytes{page}.subspan(at, each);
@@ -272,11 +272,11 @@ Bytes Controller::reservation_status(const Namespace& ns, bool extended, std::ui
 // ---- what others notice of it ----
 
 /// Commands of hosts whose registrations were preempted are not carried out any more.
-void Controller::abort_preempted(std::uint32_t nsid, const ReservationEffects& effects) {
+void ReservationCommands::abort_preempted(std::uint32_t nsid, const ReservationEffects& effects) {
   if (departs(departure::reservation_preempt_no_abort)) return;
   for (const HostId& host : effects.preempted) {
     for (const auto& [id, controller] : subsystem_.controllers()) {
-      if (!controller->in_association() || controller->reservation_host() != host) continue;
+      if (!controller->in_association() || controller->reservations_.reservation_host() != host) continue;
       const std::vector<Queue*> queues = controller->io_queues_;
       for (Queue* const queue : queues) {
         for (transport::ArrivedCommand* const victim : queue->held_of(nsid)) {
@@ -291,7 +291,7 @@ void Controller::abort_preempted(std::uint32_t nsid, const ReservationEffects& e
   }
 }
 
-void Controller::announce_reservation(const Namespace& ns, const ReservationEffects& effects) {
+void ReservationCommands::announce_reservation(const Namespace& ns, const ReservationEffects& effects) {
   if (departs(departure::reservation_notice_silent)) return;
   std::vector<ReservationEffects::Notice> notices = effects.notices;
   if (departs(departure::reservation_notice_self) && !notices.empty()) {
@@ -303,8 +303,8 @@ void Controller::announce_reservation(const Namespace& ns, const ReservationEffe
     const bool masked = (ns.reservations().mask() & bit & known) != 0;
     if (masked && !departs(departure::reservation_mask_ignored)) continue;
     for (const auto& [id, controller] : subsystem_.controllers()) {
-      const bool meant =
-          controller->reservation_host() == notice.host || (controller.get() != this && departs(departure::reservation_notice_all));
+      const bool meant = controller->reservations_.reservation_host() == notice.host ||
+                         (controller.get() != &controller_ && departs(departure::reservation_notice_all));
       if (!controller->in_association() || !meant) continue;
       controller->on_reservation_notice(ns.nsid(), notice.what);
       if (departs(departure::reservation_notice_one)) break;
@@ -322,14 +322,14 @@ void Controller::on_reservation_notice(std::uint32_t nsid, nvme::ReservationNoti
          static_cast<std::uint8_t>(nvme::LogPage::reservation_notification)});
 }
 
-void Controller::end_registrations() {
+void ReservationCommands::end_registrations() {
   const HostId host = reservation_host();
   for (const auto& [nsid, ns] : subsystem_.namespaces()) ns->reservations().unregister(host);
 }
 
 // ---- features 82h and 83h ----
 
-void Controller::set_reservation_feature(const Command& command, nvme::FeatureId fid, std::uint32_t value) {
+void FeatureCommands::set_reservation_feature(const Command& command, nvme::FeatureId fid, std::uint32_t value) {
   Queue& queue = *command.queue;
   const bool persistence = fid == nvme::FeatureId::reservation_persistence;
   const bool possible = !persistence || (value & 1) == 0 || subsystem_.options().reservations_persist;

@@ -44,7 +44,7 @@ bool reported(const nvme::ZoneFacts& zone, ZoneReporting option) {
 
 }  // namespace
 
-std::vector<std::size_t> Controller::zones_to_report(const Command& command, const ZoneTable& zones) const {
+std::vector<std::size_t> ZoneCommands::zones_to_report(const Command& command, const ZoneTable& zones) const {
   const auto sqe = command.as<nvme::ZoneReceiveSqe>();
   const std::uint64_t slba = departs(departure::zone_report_start) ? 0 : sqe.get(zr::slba);
   const bool every = departs(departure::zone_report_all);
@@ -56,12 +56,12 @@ std::vector<std::size_t> Controller::zones_to_report(const Command& command, con
   return found;
 }
 
-void Controller::zone_receive(const Command& command, Namespace& ns) {
+void ZoneCommands::zone_receive(const Command& command, Namespace& ns) {
   Queue& queue = *command.queue;
   const auto sqe = command.as<nvme::ZoneReceiveSqe>();
   const ZoneTable& zones = *ns.zones();
   const std::uint64_t length = sqe.get(zr::numd).count() * 4;
-  if (!transfer_fits(length) && queue.refuse(command, check::io_mdts)) return;
+  if (!controller_.transfer_fits(length) && queue.refuse(command, check::io_mdts)) return;
   const ZoneReceiveAction action = sqe.get(zr::zra);
   const bool extended = action == ZoneReceiveAction::extended_report;
   if (!extended && action != ZoneReceiveAction::report && queue.refuse(command, check::zone_receive_action)) return;
@@ -86,10 +86,10 @@ void Controller::zone_receive(const Command& command, Namespace& ns) {
   queue.complete_with_data(command, out.size());
 }
 
-Bytes Controller::log_changed_zones(std::uint32_t nsid) const {
+Bytes LogPages::log_changed_zones(std::uint32_t nsid) const {
   nvme::ChangedZones zones;
-  const auto found = changed_zones_.find(nsid);
-  if (found != changed_zones_.end() && !departs(departure::zone_list_empty)) zones.starts = found->second;
+  const auto found = controller_.changed_zones_.find(nsid);
+  if (found != controller_.changed_zones_.end() && !departs(departure::zone_list_empty)) zones.starts = found->second;
   return nvme::write_changed_zones(zones);
 }
 

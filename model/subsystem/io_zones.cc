@@ -31,7 +31,7 @@ bool is_action(ZoneSendAction action) {
 // ---- what any command meets that reads or writes ----
 
 /// False: the command has been answered.
-bool Controller::zone_has_resources(const Command& command, ZoneTable& zones, std::size_t index, bool opens, std::size_t waits) {
+bool ZoneCommands::zone_has_resources(const Command& command, ZoneTable& zones, std::size_t index, bool opens, std::size_t waits) {
   Queue& queue = *command.queue;
   const Check* lacking = nullptr;
   if (zones.lacks_active(index, waits)) {
@@ -45,7 +45,7 @@ bool Controller::zone_has_resources(const Command& command, ZoneTable& zones, st
 }
 
 /// The zone takes a write of these blocks. False: the command has been answered.
-bool Controller::zone_takes(const Command& command, Namespace& ns, std::uint64_t slba, std::uint64_t blocks) {
+bool ZoneCommands::zone_takes(const Command& command, Namespace& ns, std::uint64_t slba, std::uint64_t blocks) {
   Queue& queue = *command.queue;
   ZoneTable& zones = *ns.zones();
   const std::size_t index = zones.index_of(slba);
@@ -61,7 +61,7 @@ bool Controller::zone_takes(const Command& command, Namespace& ns, std::uint64_t
 }
 
 /// The zones of the range can be read. False: the command has been answered.
-bool Controller::zone_readable(const Command& command, const Namespace& ns, std::uint64_t slba, std::uint64_t blocks) {
+bool ZoneCommands::zone_readable(const Command& command, const Namespace& ns, std::uint64_t slba, std::uint64_t blocks) {
   Queue& queue = *command.queue;
   const ZoneTable& zones = *ns.zones();
   if (zones.offline(slba, blocks) && queue.refuse(command, check::zone_read_offline)) return false;
@@ -70,13 +70,13 @@ bool Controller::zone_readable(const Command& command, const Namespace& ns, std:
 }
 
 /// No zone of a range of Dataset Management is offline. False: the command has been answered.
-bool Controller::zone_deallocates(const Command& command, const Namespace& ns, std::uint64_t slba, std::uint64_t blocks) {
+bool ZoneCommands::zone_deallocates(const Command& command, const Namespace& ns, std::uint64_t slba, std::uint64_t blocks) {
   if (!ns.zoned() || blocks == 0 || !ns.in_range(slba, blocks) || !ns.zones()->offline(slba, blocks)) return true;
   return !command.queue->refuse(command, check::zone_deallocate_offline);
 }
 
 /// Blocks have been written.
-void Controller::zone_written(Namespace& ns, std::uint64_t slba, std::uint64_t blocks) {
+void ZoneCommands::zone_written(Namespace& ns, std::uint64_t slba, std::uint64_t blocks) {
   if (departs(departure::zone_pointer_stays)) return;
   ZoneTable& zones = *ns.zones();
   const std::size_t index = zones.index_of(slba);
@@ -93,10 +93,10 @@ void Controller::zone_written(Namespace& ns, std::uint64_t slba, std::uint64_t b
 
 // ---- the commands of the set ----
 
-void Controller::zone_command(const Command& command) {
+void ZoneCommands::zone_command(const Command& command) {
   Queue& queue = *command.queue;
   Namespace* ns = nullptr;
-  if (!find_namespace(command, ns)) return;
+  if (!controller_.io_.find_namespace(command, ns)) return;
   if (ns == nullptr) return queue.complete(command, sc::success);
   if (!ns->zoned()) {
     if (!queue.refuse(command, check::zone_namespace)) queue.complete(command, sc::success);
@@ -104,15 +104,15 @@ void Controller::zone_command(const Command& command) {
   }
   const auto opcode = static_cast<IoOpcode>(command.opcode());
   const Access access = opcode == IoOpcode::zone_management_receive ? Access::read : Access::write;
-  if (!check_path(command, *ns) || !reservation_allows(command, *ns, access)) return;
+  if (!controller_.io_.check_path(command, *ns) || !controller_.reservations_.reservation_allows(command, *ns, access)) return;
   if (opcode == IoOpcode::zone_management_receive) return zone_receive(command, *ns);
-  if (!writable(command, ns)) return;
+  if (!controller_.io_.writable(command, ns)) return;
   opcode == IoOpcode::zone_append ? zone_append(command, *ns) : zone_send(command, *ns);
 }
 
-void Controller::zone_append(const Command& command, Namespace& ns) {
+void ZoneCommands::zone_append(const Command& command, Namespace& ns) {
   Queue& queue = *command.queue;
-  const Target target = target_of(command, &ns);
+  const IoTarget target = controller_.io_.target_of(command, &ns);
   const SubsystemOptions& options = subsystem_.options();
   const unsigned limit = options.zoned.append_limit != 0 ? options.zoned.append_limit : options.mdts;
   if (limit != 0 && target.bytes > std::uint64_t{4096} << limit && queue.refuse(command, check::zone_append_size)) {
@@ -124,16 +124,16 @@ void Controller::zone_append(const Command& command, Namespace& ns) {
     const bool remaps = command.as<nvme::ZoneAppendSqe>().get(append::piremap);
     const bool wrong = (layout.protection_type == 1 && !remaps) || (layout.protection_type == 3 && remaps);
     if (wrong && queue.refuse(command, check::zone_append_remap)) return;
-    if (!check_protection_order(command, target)) return;
+    if (!controller_.io_.check_protection_order(command, target)) return;
   }
-  if (subsystem_.directives().any() && !directive_ok(command)) return;
+  if (subsystem_.directives().any() && !controller_.directives_.directive_ok(command)) return;
   if (queue.stage(command, target.bytes)) queue.pull(command);
 }
 
-void Controller::zone_append_data(const Command& command) {
+void ZoneCommands::zone_append_data(const Command& command) {
   Queue& queue = *command.queue;
-  Target target;
-  if (!find_target(command, target)) return;
+  IoTarget target;
+  if (!controller_.io_.find_target(command, target)) return;
   // Meanwhile it has become another one.
   if (target.ns == nullptr || !target.ns->zoned() || command.data().size() != target.bytes) {
     return queue.complete(command, sc::format_in_progress);
@@ -146,14 +146,14 @@ void Controller::zone_append_data(const Command& command) {
   target.in_range = ns.in_range(target.slba, target.blocks);
   target.remaps = ns.layout().is_protected() && command.as<nvme::ZoneAppendSqe>().get(append::piremap);
   const std::uint64_t first = std::min(target.slba, ns.blocks() - 1);
-  if (!writable(command, &ns) || !zone_takes(command, ns, first, target.blocks)) return;
+  if (!controller_.io_.writable(command, &ns) || !zone_takes(command, ns, first, target.blocks)) return;
   if (!target.in_range) return queue.complete(command, sc::success);
   MutableBytes whole = command.data().first(target.bytes);
-  if (ns.layout().is_protected() && !take_protected(command, target, whole)) return;
-  store(command, target, whole, departs(departure::zone_append_result) ? start : target.slba);
+  if (ns.layout().is_protected() && !controller_.io_.take_protected(command, target, whole)) return;
+  controller_.io_.store(command, target, whole, departs(departure::zone_append_result) ? start : target.slba);
 }
 
-void Controller::zone_send(const Command& command, Namespace& ns) {
+void ZoneCommands::zone_send(const Command& command, Namespace& ns) {
   Queue& queue = *command.queue;
   const auto sqe = command.as<nvme::ZoneSendSqe>();
   const ZoneSendAction action = sqe.get(zs::zsa);
@@ -190,20 +190,20 @@ void Controller::zone_send(const Command& command, Namespace& ns) {
   zone_act(command, ns, chosen);
 }
 
-void Controller::zone_send_data(const Command& command) {
+void ZoneCommands::zone_send_data(const Command& command) {
   Queue& queue = *command.queue;
   Namespace* ns = nullptr;
-  if (!find_namespace(command, ns)) return;  // it went away
+  if (!controller_.io_.find_namespace(command, ns)) return;  // it went away
   if (ns == nullptr || !ns->zoned() || command.data().size() != ns->zones()->extension_bytes()) {
     return queue.complete(command, sc::format_in_progress);
   }
   const std::size_t index = ns->zones()->index_of(command.as<nvme::ZoneSendSqe>().get(zs::slba));
   if (index >= ns->zones()->count()) return queue.complete(command, sc::format_in_progress);
-  if (writable(command, ns)) zone_act(command, *ns, {index});
+  if (controller_.io_.writable(command, ns)) zone_act(command, *ns, {index});
 }
 
 /// All of them, or none where one of them stands in the way.
-void Controller::zone_act(const Command& command, Namespace& ns, const std::vector<std::size_t>& chosen) {
+void ZoneCommands::zone_act(const Command& command, Namespace& ns, const std::vector<std::size_t>& chosen) {
   Queue& queue = *command.queue;
   ZoneTable& zones = *ns.zones();
   const ZoneSendAction action = command.as<nvme::ZoneSendSqe>().get(zs::zsa);
@@ -233,7 +233,7 @@ void Controller::zone_act(const Command& command, Namespace& ns, const std::vect
   queue.complete(command, status, result);
 }
 
-nvme::Status Controller::zone_step(const Command& command, Namespace& ns, std::size_t index, std::uint64_t& result) {
+nvme::Status ZoneCommands::zone_step(const Command& command, Namespace& ns, std::size_t index, std::uint64_t& result) {
   ZoneTable& zones = *ns.zones();
   switch (command.as<nvme::ZoneSendSqe>().get(zs::zsa)) {
     case ZoneSendAction::close:

@@ -15,7 +15,7 @@ constexpr Duration kGrace = Duration::ms(1);
 constexpr std::uint32_t kDefaultKatoMs = 30'000;
 }  // namespace
 
-std::uint32_t Controller::rounded_kato(std::uint32_t kato_ms) const {
+std::uint32_t KeepAlive::rounded_kato(std::uint32_t kato_ms) const {
   const SubsystemOptions& options = subsystem_.options();
   if (kato_ms == 0 && departs(departure::kato_zero)) kato_ms = kDefaultKatoMs;
   if (kato_ms == 0 || options.kas == 0) return 0;
@@ -25,36 +25,36 @@ std::uint32_t Controller::rounded_kato(std::uint32_t kato_ms) const {
   return rounded > 0xFFFFFFFF ? kato_ms : static_cast<std::uint32_t>(rounded);
 }
 
-bool Controller::keep_alive_runs() const {
-  if (features_.kato_ms == 0) return false;
-  if (state_ == ControllerState::ready) return true;
-  const bool down = state_ == ControllerState::shutting_down || state_ == ControllerState::shut_down;
+bool KeepAlive::keep_alive_runs() const {
+  if (controller_.features_.kato_ms == 0) return false;
+  if (controller_.state_ == ControllerState::ready) return true;
+  const bool down = controller_.state_ == ControllerState::shutting_down || controller_.state_ == ControllerState::shut_down;
   return departs(down ? departure::kato_after_shutdown : departure::kato_before_ready);
 }
 
-void Controller::restart_keep_alive() {
+void KeepAlive::restart_keep_alive() {
   Loop& loop = subsystem_.world().loop();
   if (!keep_alive_runs()) return loop.cancel(kato_timer_);
-  Duration time = Duration::ms(features_.kato_ms);
+  Duration time = Duration::ms(controller_.features_.kato_ms);
   if (departs(departure::kato_early)) time = time / 2;
-  if (!departs(departure::traffic_stays)) traffic_ = false;
+  if (!departs(departure::traffic_stays)) controller_.traffic_ = false;
   loop.schedule_after(kato_timer_, time + kGrace);
 }
 
-void Controller::on_keep_alive_due() {
+void KeepAlive::on_keep_alive_due() {
   if (departs(departure::kato_never)) return;
-  if (subsystem_.options().traffic_based_keep_alive && traffic_ && !departs(departure::traffic_ignored)) {
+  if (subsystem_.options().traffic_based_keep_alive && controller_.traffic_ && !departs(departure::traffic_ignored)) {
     return restart_keep_alive();
   }
   subsystem_.world().trace().mark("subsystem.keep_alive.expired");
   if (!departs(departure::kato_no_log)) {
-    add_error({.status = nvme::sc::keep_alive_timer_expired});
+    controller_.error_log_.add_error({.status = nvme::sc::keep_alive_timer_expired});
   }
-  step(ControllerEvent::fail);
-  if (!departs(departure::kato_keeps_connections)) end_association("keep alive timeout");
+  controller_.step(ControllerEvent::fail);
+  if (!departs(departure::kato_keeps_connections)) controller_.end_association("keep alive timeout");
 }
 
-void Controller::keep_alive(const Command& command) {
+void KeepAlive::keep_alive(const Command& command) {
   if (command.nsid() != 0 && command.queue->refuse(command, check::nsid_unused)) return;
   if (!departs(departure::keep_alive_ineffective)) restart_keep_alive();
   command.queue->complete(command, nvme::sc::success);

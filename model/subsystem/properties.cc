@@ -96,7 +96,7 @@ void Controller::write_cc(std::uint32_t value) {
   if (asked && shn != before.get(fabrics::cc::shn) && step(ControllerEvent::shutdown)) {
     subsystem_.world().loop().cancel(ready_timer_);
     subsystem_.world().loop().cancel(io_loss_timer_);
-    if (!departs(departure::kato_after_shutdown)) subsystem_.world().loop().cancel(kato_timer_);
+    if (!departs(departure::kato_after_shutdown)) subsystem_.world().loop().cancel(keep_alive_.kato_timer_);
     if (departs(departure::shst_never)) return;
     shst_ = kShstBusy;
     tell(Change::shutdown);
@@ -108,14 +108,14 @@ void Controller::enter_ready() {
   if (!step(ControllerEvent::enabled)) return;
   rdy_ = true;
   tell(Change::ready);
-  restart_keep_alive();
+  keep_alive_.restart_keep_alive();
 }
 
 void Controller::start_reset() {
   Loop& loop = subsystem_.world().loop();
   loop.cancel(ready_timer_);
   loop.cancel(shutdown_timer_);
-  loop.cancel(kato_timer_);
+  loop.cancel(keep_alive_.kato_timer_);
   loop.cancel(io_loss_timer_);
   step(ControllerEvent::reset);
   subsystem_.world().trace().mark("subsystem.controller.reset");
@@ -127,7 +127,7 @@ void Controller::start_reset() {
 }
 
 void Controller::clear_for_reset() {
-  reset_firmware();
+  firmware_.reset_firmware();
   subsystem_.self_tests().on_controller_reset(cntlid_);
   if (departs(departure::sanitize_reset)) subsystem_.sanitizer().forget();
   if (departs(departure::nsa_reset)) {
@@ -155,15 +155,15 @@ void Controller::clear_for_reset() {
     }
   }
   reservation_log_.clear();
-  if (departs(departure::reservation_reset_loses)) end_registrations();
-  clear_errors();
+  if (departs(departure::reservation_reset_loses)) reservations_.end_registrations();
+  error_log_.clear_errors();
   genctr_known_ = false;
   temperature_alarm_ = false;
-  reset_directives();
-  persistent_context_.clear();
+  directives_.reset_directives();
+  logs_.persistent_context_.clear();
   endurance_wanted_.clear();
   endurance_pending_.clear();
-  reset_lba_status();
+  lba_status_.reset_lba_status();
   timestamp_.restart(subsystem_.world().now());
   if (!departs(departure::reset_keeps_features)) {
     // The keep alive timeout belongs to the association, not to the controller's features.
@@ -187,7 +187,7 @@ void Controller::finish_reset() {
   subsystem_.record_reset(this);
   if (!associated_) return;
   watch_idleness();
-  if (departs(departure::kato_before_ready)) restart_keep_alive();
+  if (departs(departure::kato_before_ready)) keep_alive_.restart_keep_alive();
 }
 
 void Controller::finish_shutdown() {

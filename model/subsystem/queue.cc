@@ -435,7 +435,7 @@ void Queue::on_delay() {
       return;
     }
     slot->phase = Phase::running;
-    controller_->start_io(command_of(slot->command));
+    controller_->io_.start_io(command_of(slot->command));
   }
 }
 

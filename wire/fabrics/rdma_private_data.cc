@@ -1,7 +1,5 @@
 #include "wire/fabrics/rdma_private_data.h"
 
-// clang-format off: one line a name.
-
 namespace fb::fabrics {
 
 std::string_view name_of(RdmaRejectStatus status) {

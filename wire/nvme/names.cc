@@ -5,8 +5,6 @@
 #include "wire/nvme/identify.h"
 #include "wire/nvme/logs.h"
 
-// clang-format off: one line a name.
-
 namespace fb::nvme {
 
 namespace {

@@ -1,7 +1,5 @@
 #include "wire/nvme/opcodes.h"
 
-// clang-format off: one line a name.
-
 namespace fb::nvme {
 
 namespace {
