@@ -14,6 +14,7 @@
 #include "bindings/product_options.h"
 #include "bindings/records.h"
 #include "model/transport/rdma_host.h"
+#include "wire/fabrics/transports.h"
 
 namespace fb::python {
 
@@ -81,7 +82,7 @@ HostSide::HostSide(const std::shared_ptr<Box>& box, Machine& machine, const Sett
   if (fabric != nullptr && fabric->points() != nullptr) {
     hooks_ = std::make_unique<faults::FaultyHost>(*fabric->points(), machine.name(), std::move(hooks_));
   }
-  if (transport_ == "rdma") {
+  if (transport_ == fabrics::kRdma) {
     if (!settings.psks.empty()) throw py::value_error("host: TLS is of NVMe/TCP");
     if (settings.tcp.size() != 0) throw py::value_error("host: options of TCP for a host over RDMA");
     fabric_ = std::make_unique<transport::RdmaHostFabric>(world_, machine.rdma(deviations.soft_hooks()), hooks_.get());
@@ -376,7 +377,7 @@ std::unique_ptr<PyOp> discover(const HeldHost& self, const std::string& address,
       one["subnqn"] = entry.subnqn;
       one["traddr"] = entry.traddr;
       one["trsvcid"] = entry.trsvcid;
-      one["transport"] = entry.trtype == fabrics::TransportType::tcp ? "tcp" : "rdma";
+      one["transport"] = entry.trtype == fabrics::TransportType::tcp ? fabrics::kTcp : fabrics::kRdma;
       one["portid"] = entry.portid;
       one["cntlid"] = entry.cntlid;
       one["subtype"] = static_cast<int>(entry.subtype);

@@ -13,6 +13,7 @@
 #include "model/deviations/deviation.h"
 #include "model/host/discovery_client.h"
 #include "model/host/host.h"
+#include "wire/fabrics/transports.h"
 
 namespace fb::python {
 
@@ -27,7 +28,7 @@ struct HostEvent {
 class HostSide final : private host::ControllerListener {
  public:
   struct Settings {
-    std::string transport = "rdma";
+    std::string transport{fabrics::kRdma};
     std::string hostnqn;  ///< empty: of the name
     std::string policy = "round_robin";
     py::dict tcp;

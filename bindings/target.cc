@@ -16,6 +16,7 @@
 #include "model/transport/rdma_controller.h"
 #include "model/transport/tcp_controller.h"
 #include "model/transport/transfer_limit.h"
+#include "wire/fabrics/transports.h"
 
 namespace fb::python {
 
@@ -94,7 +95,7 @@ const Endpoint& TargetSide::listen(Machine& machine, const std::string& transpor
   std::unique_ptr<transport::ControllerFabric> listener;
   World& world = box_.world();
   target_->add_port(port);
-  if (transport == "rdma") {
+  if (transport == fabrics::kRdma) {
     if (!tls.security.empty()) throw py::value_error("listen: TLS is of NVMe/TCP");
     if (tcp.size() != 0) throw py::value_error("listen: options of TCP for a listener over RDMA");
     rdma::Device& device = machine.rdma(deviations_.soft_hooks());
@@ -217,7 +218,7 @@ void bind_target(py::module_& m) {
         subsystem::Referral referral;
         referral.traddr = to_string(address_of(py::str(address), "address"));
         referral.trsvcid = std::to_string(port);
-        referral.trtype = transport == "tcp" ? 3 : 1;
+        referral.trtype = static_cast<std::uint8_t>(fabrics::transport_named(transport).type);
         self->target().discovery().add_referral(referral);
       });
 

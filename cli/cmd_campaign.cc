@@ -16,6 +16,7 @@
 #include "conformance/report/document.h"
 #include "conformance/report/report.h"
 #include "conformance/runner/json_problem.h"
+#include "wire/fabrics/transports.h"
 
 namespace fb::cli {
 
@@ -236,7 +237,7 @@ double seconds_of(const std::string& text) {
 
 /// A product at an address: what its URL names, or what its discovery service lists.
 void take_product(const CampaignArguments& arguments, CampaignOptions& options) {
-  if (arguments.workload != "mixed" && arguments.workload != "tcp") {
+  if (arguments.workload != "mixed" && arguments.workload != fabrics::kTcp) {
     throw UserError("--dut: a product is tested by the workload tcp, not " + arguments.workload);
   }
   if (!arguments.deviations.empty()) throw UserError("--deviation is for the embedded products; --dut tests another one");
@@ -245,9 +246,9 @@ void take_product(const CampaignArguments& arguments, CampaignOptions& options) 
   HostArguments host;
   host.url = arguments.dut;
   HostSession session(host);
-  if (session.url().transport != "tcp") throw UserError(arguments.dut + ": campaigns on a product go over tcp://");
-  options.product = url_text("tcp", session.url().to) + "/" + session.subsystem_nqn();
-  options.workload = "tcp";
+  if (session.url().transport != fabrics::kTcp) throw UserError(arguments.dut + ": campaigns on a product go over tcp://");
+  options.product = url_text(fabrics::kTcp, session.url().to) + "/" + session.subsystem_nqn();
+  options.workload = fabrics::kTcp;
 }
 
 int campaign(const CampaignArguments& arguments) {

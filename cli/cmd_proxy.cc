@@ -18,6 +18,7 @@
 #include "model/proxy/tcp_proxy.h"
 #include "sim/capture/growing_file.h"
 #include "sim/net/udp_port.h"
+#include "wire/fabrics/transports.h"
 
 namespace fb::cli {
 
@@ -45,7 +46,7 @@ struct ProxyArguments {
 
 Endpoint proxied_endpoint(const std::string& option, const std::string& text) {
   const conformance::FabricUrl url = or_throw(conformance::parse_fabric_url(text));
-  if (url.transport != "tcp") {
+  if (url.transport != fabrics::kTcp) {
     throw UserError(option + " " + text + ": a proxy carries NVMe/TCP only; use tcp://ADDRESS:PORT");
   }
   if (!url.nqn.empty()) throw UserError(option + " " + text + ": a proxy takes an address and a port, no NQN");
@@ -87,7 +88,7 @@ class Probe final : net::StreamHandler {
  public:
   static void check(World& world, net::StreamHost& streams, const Endpoint& to) {
     Probe probe;
-    const std::string url = conformance::url_text("tcp", to);
+    const std::string url = conformance::url_text(fabrics::kTcp, to);
     auto stream = streams.connect({IpAddress{}, 0}, to, probe);
     if (!stream) throw UserError("--to " + url + ": " + stream.error().text);
     const bool settled = world.run_until([&] { return probe.connected_ || probe.end_; }, kProbe);
@@ -229,14 +230,14 @@ int run_proxy(const ProxyArguments& arguments) {
   const std::unique_ptr<proxy::TcpProxy> between = std::move(made).value();
   between->on_remark = [](const std::string& text) { std::fprintf(stderr, "fabricbench: %s\n", text.c_str()); };
   for (std::size_t i = 0; i < routes.size(); ++i) {
-    std::fprintf(arguments.json ? stderr : stdout, "listening %s -> %s\n", conformance::url_text("tcp", between->at(i)).c_str(),
-                 conformance::url_text("tcp", routes[i].to).c_str());
+    std::fprintf(arguments.json ? stderr : stdout, "listening %s -> %s\n", conformance::url_text(fabrics::kTcp, between->at(i)).c_str(),
+                 conformance::url_text(fabrics::kTcp, routes[i].to).c_str());
   }
   flush_output();
 
   conformance::ReportFacts facts;
   facts.seed = seed;
-  facts.dut = conformance::url_text("tcp", routes.front().to);
+  facts.dut = conformance::url_text(fabrics::kTcp, routes.front().to);
   facts.started = now_text();
   facts.replayable = false;
   const Instant begun = world.now();

@@ -23,6 +23,7 @@
 #include "conformance/runner/embedded.h"
 #include "conformance/runner/nd_bench.h"
 #include "conformance/runner/profiles.h"
+#include "wire/fabrics/transports.h"
 
 namespace fb::cli {
 
@@ -59,7 +60,7 @@ struct RunArguments {
 
 /// What a host speaks with the bench.
 std::string fabric_named(const std::string& transport) {
-  if (transport == "tcp" || transport == "rdma") return transport;
+  if (transport == fabrics::kTcp || transport == fabrics::kRdma) return transport;
   throw UserError("--transport " + transport + ": a host is tested over tcp or rdma");
 }
 

@@ -27,6 +27,7 @@
 #include "model/transport/rdma_controller.h"
 #include "model/transport/tcp_controller.h"
 #include "model/transport/transfer_limit.h"
+#include "wire/fabrics/transports.h"
 
 namespace fb::cli {
 
@@ -77,7 +78,7 @@ class TargetSockets final : public TargetListeners {
     const auto port = discovery_only ? conformance::UrlPort::known : conformance::UrlPort::needed;
     conformance::FabricUrl url = or_throw(conformance::parse_fabric_url(text, port));
     if (url.to.address != address_) throw UserError("all listeners of one target share one address, " + to_string(address_) + ": " + text);
-    if (url.transport != "tcp" && tls_alone_) throw UserError(text + ": TLS is of NVMe/TCP");
+    if (url.transport != fabrics::kTcp && tls_alone_) throw UserError(text + ": TLS is of NVMe/TCP");
     return url;
   }
 
@@ -108,7 +109,7 @@ std::unique_ptr<transport::ControllerFabric> TargetSockets::listen(const conform
   transport::ControllerFabricOptions options;
   options.port = url.to.port;
   options.transfer_bytes_max = transport::kLargestTransfer;
-  if (url.transport == "rdma") {
+  if (url.transport == fabrics::kRdma) {
     return or_throw(transport::RdmaControllerFabric::start(session_.world(), session_.device(), options, acceptor, terms_.hooks));
   }
   transport::TcpControllerOptions tcp;
@@ -317,7 +318,7 @@ int run_target(const TargetArguments& arguments) {
   }
 
   check_rdma_device(arguments.device, local);
-  const bool rdma = std::ranges::any_of(urls, [](const conformance::FabricUrl& url) { return url.transport == "rdma"; });
+  const bool rdma = std::ranges::any_of(urls, [](const conformance::FabricUrl& url) { return url.transport == fabrics::kRdma; });
   if (!arguments.device.software() && !rdma) {
     throw UserError("--device " + arguments.device.name + " is for NVMe/RDMA: " + arguments.listen.front());
   }

@@ -10,6 +10,7 @@
 #include "model/transport/rdma_host.h"
 #include "model/transport/tcp_host.h"
 #include "sim/net/resolve.h"
+#include "wire/fabrics/transports.h"
 
 namespace fb::cli {
 
@@ -22,7 +23,7 @@ constexpr Duration kPatience = Duration::s(30);
 
 std::unique_ptr<transport::HostFabric> open_fabric(RealSession& session, const HostArguments& arguments, std::string_view transport,
                                                    transport::TlsSide* tls) {
-  if (transport == "rdma") {
+  if (transport == fabrics::kRdma) {
     if (arguments.header_digest || arguments.data_digest) {
       throw UserError("--hdr-digest and --data-digest are for NVMe/TCP (tcp://...), not " + arguments.url);
     }
@@ -40,11 +41,13 @@ std::unique_ptr<transport::HostFabric> open_fabric(RealSession& session, const H
 
 net::LocalHost local_of(const HostArguments& arguments, const conformance::FabricUrl& url) {
   const bool software = arguments.device.software();
-  if (!software && url.transport != "rdma") throw UserError("--device " + arguments.device.name + " is for NVMe/RDMA: " + arguments.url);
+  if (!software && url.transport != fabrics::kRdma)
+    throw UserError("--device " + arguments.device.name + " is for NVMe/RDMA: " + arguments.url);
   if (!software && !arguments.capture.empty()) {
     throw UserError("--capture: the packets of " + arguments.device.name + " are sent by the kernel; record them with dumpcap");
   }
-  net::LocalHost local = local_host(arguments.local, url.to, software && url.transport == "rdma" ? RocePort::own : RocePort::kernels);
+  net::LocalHost local =
+      local_host(arguments.local, url.to, software && url.transport == fabrics::kRdma ? RocePort::own : RocePort::kernels);
   check_rdma_device(arguments.device, local);
   return local;
 }
@@ -79,7 +82,7 @@ host::AuthenticationOptions authentication_of(const AuthenticationArguments& arg
 
 std::string transport_hint(const std::string& text) {
   const auto url = conformance::parse_fabric_url(text, conformance::UrlPort::known);
-  if (!url || url->transport != "rdma" || !net::accepts_tcp(url->to)) return {};
+  if (!url || url->transport != fabrics::kRdma || !net::accepts_tcp(url->to)) return {};
   return " (that port accepts TCP connections: did you mean tcp://...?)";
 }
 

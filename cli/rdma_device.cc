@@ -3,6 +3,7 @@
 #include "cli/common.h"
 #include "sim/rdma/verbs/device_list.h"
 #include "sim/rdma/verbs/verbs_device.h"
+#include "wire/fabrics/transports.h"
 
 namespace fb::cli {
 
@@ -30,7 +31,7 @@ void check_rdma_device(const RdmaDeviceArguments& arguments, const net::LocalHos
 
 void choose_own_device(const RdmaDeviceArguments& arguments, conformance::Product& product) {
   if (arguments.software()) return;
-  if (product.embedded || product.transport != "rdma" || !product.device.empty()) {
+  if (product.embedded || product.transport != fabrics::kRdma || !product.device.empty()) {
     throw UserError("--device " + arguments.name + " is not for a product at " + product.url + ": the bench has no RDMA device there");
   }
   check_rdma_device(arguments, product.local);

@@ -1,5 +1,7 @@
 #include "cli/tls_options.h"
 
+#include "wire/fabrics/transports.h"
+
 #include <cstdio>
 #include <utility>
 
@@ -45,7 +47,7 @@ std::optional<auth::PskStore> tls_keys(const TlsArguments& arguments) {
 }
 
 void check_tls_transport(const TlsArguments& arguments, const std::string& transport, const std::string& url) {
-  if (arguments.any() && transport != "tcp") {
+  if (arguments.any() && transport != fabrics::kTcp) {
     throw UserError("TLS is for NVMe/TCP (tcp://...), not " + url);
   }
 }

@@ -6,6 +6,7 @@
 #include "cli/control/target_parameters.h"
 #include "cli/control/target_words.h"
 #include "wire/fabrics/nqn.h"
+#include "wire/fabrics/transports.h"
 
 namespace fb::cli {
 
@@ -40,7 +41,7 @@ std::string_view word_for(nvme::AnaState state) {
 nlohmann::ordered_json referral_json(const subsystem::Referral& referral) {
   return {{"traddr", referral.traddr},
           {"trsvcid", referral.trsvcid},
-          {"transport", referral.trtype == 3 ? "tcp" : "rdma"},
+          {"transport", referral.trtype == 3 ? fabrics::kTcp : fabrics::kRdma},
           {"subnqn", referral.subnqn}};
 }
 

@@ -10,6 +10,7 @@
 #include "base/size_text.h"
 #include "conformance/runner/product.h"
 #include "model/subsystem/check_options.h"
+#include "wire/fabrics/transports.h"
 
 namespace fb::cli {
 
@@ -122,7 +123,7 @@ subsystem::Referral referral_from(const std::string& text) {
   made.traddr = to_string(without_scope(url->to.address));
   made.trsvcid = std::to_string(url->to.port);
   made.family = family_of(url->to.address);
-  made.trtype = url->transport == "tcp" ? 3 : 1;
+  made.trtype = static_cast<std::uint8_t>(fabrics::transport_named(url->transport).type);
   return made;
 }
 

@@ -15,6 +15,7 @@
 #include "cli/drive/refused.h"
 #include "model/auth/psk.h"
 #include "wire/fabrics/nqn.h"
+#include "wire/fabrics/transports.h"
 
 namespace fb::drive {
 
@@ -107,7 +108,7 @@ json LinuxHost::greet(const json& hello) {
   for (const char* const word : {"digests", "disable_sqflow", "zones"}) can.push_back(word);
   if (can_authenticate()) can.push_back("dhchap");
   json content = {{"name", fmt::format("{} {}", system.sysname, system.release)}, {"joins_paths", joins_paths()}};
-  if (options_.tls && bench_.transport == "tcp") {
+  if (options_.tls && bench_.transport == fabrics::kTcp) {
     if (!has_nvme_keyring()) throw Refused("--tls: the kernel has no keyring .nvme, which its module nvme_keyring creates");
     name_ = name_of_this_machine();
     content["hostnqn"] = name_.hostnqn;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cli/drive/refused.h"
+#include "wire/fabrics/transports.h"
 
 namespace fb::drive {
 
@@ -83,7 +84,7 @@ std::optional<Request> request_of(std::string_view line) {
 
 Bench bench_of(const json& hello) {
   Bench bench{hello.at("transport").get<std::string>(), hello.at("traddr").get<std::string>(), text_of(hello.at("trsvcid"))};
-  if (bench.transport != "tcp" && bench.transport != "rdma") throw Refused("no transport '" + bench.transport + "'");
+  if (bench.transport != fabrics::kTcp && bench.transport != fabrics::kRdma) throw Refused("no transport '" + bench.transport + "'");
   return bench;
 }
 

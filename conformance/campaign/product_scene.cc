@@ -4,6 +4,7 @@
 
 #include "base/or_throw.h"
 #include "model/transport/tcp_host.h"
+#include "wire/fabrics/transports.h"
 
 namespace fb::conformance {
 
@@ -19,7 +20,7 @@ net::RealHostOptions untraced() {
 
 FabricUrl product_of(const std::string& text) {
   FabricUrl url = or_throw(parse_fabric_url(text));
-  if (url.transport != "tcp") throw UserError(text + ": campaigns on a product go over tcp://");
+  if (url.transport != fabrics::kTcp) throw UserError(text + ": campaigns on a product go over tcp://");
   if (url.nqn.empty()) throw UserError(text + ": the NQN of the subsystem is missing");
   return url;
 }
@@ -57,7 +58,7 @@ host::ConnectOptions ProductScene::connect_options(std::size_t) const {
 }
 
 void ProductScene::prepare() {
-  const std::string name = url_text("tcp", line_.product().to);
+  const std::string name = url_text(fabrics::kTcp, line_.product().to);
   transport::TcpHostFabric fabric(line_.world(), line_.streams(), IpAddress{});
   host::Host host(line_.world(), fabric, host::HostOptions{});
   host::ConnectOptions options = connect_options(0);

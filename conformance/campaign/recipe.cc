@@ -9,6 +9,7 @@
 #include "base/rng.h"
 #include "conformance/campaign/shapes.h"
 #include "model/proxy/faults.h"
+#include "wire/fabrics/transports.h"
 
 namespace fb::conformance {
 
@@ -249,7 +250,7 @@ Result<void> reaches_product(const fault::Plan& plan) {
 
 Recipe make_product_recipe(const std::string& product, std::uint64_t seed, const fault::Plan& plan, std::size_t steps) {
   Recipe recipe;
-  recipe.workload = "tcp";
+  recipe.workload = fabrics::kTcp;
   recipe.product = product;
   recipe.seed = seed;
   Rng rng(seed, "steps");

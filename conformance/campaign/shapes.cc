@@ -8,6 +8,7 @@
 #include "base/suggest.h"
 #include "conformance/campaign/recipe.h"
 #include "model/proxy/faults.h"
+#include "wire/fabrics/transports.h"
 
 namespace fb::conformance {
 
@@ -17,16 +18,16 @@ using fault::Site;
 const std::vector<WorkloadFacts>& workloads() {
   static const std::vector<WorkloadFacts> known = {
       {"mixed", "each seed is one of those below"},
-      {"rdma", "hosts and a subsystem over RDMA: reads, writes and other commands of a block device"},
-      {"tcp", "the same over NVMe/TCP"},
+      {fabrics::kRdma, "hosts and a subsystem over RDMA: reads, writes and other commands of a block device"},
+      {fabrics::kTcp, "the same over NVMe/TCP"},
       {"management", "drives on an MCTP bus, read and configured by NVMe-MI"},
   };
   return known;
 }
 
 Result<WorldKind> world_kind(std::string_view workload, std::uint64_t seed) {
-  if (workload == "rdma") return WorldKind::rdma;
-  if (workload == "tcp") return WorldKind::tcp;
+  if (workload == fabrics::kRdma) return WorldKind::rdma;
+  if (workload == fabrics::kTcp) return WorldKind::tcp;
   if (workload == "management") return WorldKind::management;
   if (workload == "mixed") {
     const std::uint64_t draw = Rng(seed, "kind").below(5);
@@ -135,7 +136,7 @@ Result<std::vector<Place>> places_of_workload(std::string_view workload) {
   largest.paths = largest.hosts = 2;
   for (const WorldKind kind : {WorldKind::rdma, WorldKind::tcp}) {
     largest.kind = kind;
-    if (workload == "mixed" || workload == (kind == WorldKind::rdma ? "rdma" : "tcp")) add(places_of(largest));
+    if (workload == "mixed" || workload == (kind == WorldKind::rdma ? fabrics::kRdma : fabrics::kTcp)) add(places_of(largest));
   }
   if (workload == "mixed" || workload == "management") add(places_of(ManagementShape{}));
   std::sort(places.begin(), places.end());

@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "wire/fabrics/describe.h"
+#include "wire/fabrics/transports.h"
 #include "wire/mctp/control.h"
 #include "wire/mi/message.h"
 #include "wire/nvme/cqe.h"
@@ -162,7 +163,7 @@ void SaidList::on_roce_packet(const RocePacketSeen& seen) {
   if (seen.aeth != nullptr && seen.facts.kind == roce::OpcodeKind::acknowledge) label = roce::name_of_syndrome(*seen.aeth);
   label += fmt::format(" PSN={}", seen.psn());
   if (seen.order == PsnOrder::repeated && seen.at.genuine()) label += " (again)";
-  Said* const made = add(seen.at, "rdma", std::move(label));
+  Said* const made = add(seen.at, fabrics::kRdma, std::move(label));
   if (made == nullptr) return;
   field(*made, "opcode", std::string(seen.facts.known() ? seen.facts.name : "unknown"));
   field(*made, "destination QP", seen.bth.get(roce::bth::destqp));
@@ -186,7 +187,7 @@ void SaidList::on_roce_packet(const RocePacketSeen& seen) {
 
 void SaidList::on_rdma_message(const RdmaMessageSeen& seen) {
   message_packet_ = seen.at.packet;
-  Said* const packet = last_of(seen.at, "rdma");
+  Said* const packet = last_of(seen.at, fabrics::kRdma);
   if (packet == nullptr) return;
   field(*packet, "message", fmt::format("{} bytes from PSN {}", seen.length, seen.first_psn));
 }
@@ -207,7 +208,7 @@ void SaidList::on_segment(const SegmentSeen& seen) {
     if (!options_.segments && seen.at.struck.empty()) return;
     label = fmt::format("segment of {} bytes", seen.bytes);
   }
-  Said* const made = add(seen.at, "tcp", std::move(label));
+  Said* const made = add(seen.at, fabrics::kTcp, std::move(label));
   if (made == nullptr) return;
   field(*made, "from port", seen.at.from.number);
   field(*made, "to port", seen.at.to.number);
@@ -223,7 +224,7 @@ void SaidList::on_pdu(const PduSeen& seen) {
   std::string label = seen.broken ? "PDU that cannot be framed" : words.substr(0, std::min(first, words.size()));
   if (tcp::shape_of(seen.pdu[0]) == nullptr) label = words.substr(0, words.find(" plen="));
   if (tcp::is_kickstart(seen.pdu[0])) label = tcp::is_kickstart_request(seen.pdu[0]) ? "KDReq" : "KDResp";
-  Said* const made = add(seen.at, "tcp", std::move(label));
+  Said* const made = add(seen.at, fabrics::kTcp, std::move(label));
   if (made == nullptr) return;
   fields_of(*made, words);
   if (seen.header_digest()) field(*made, "header digest", "yes");
@@ -235,7 +236,7 @@ void SaidList::on_pdu(const PduSeen& seen) {
 // A capsule is told by the packet or PDU that carried it: its words take over the label.
 void SaidList::on_command(const CommandSeen& seen) {
   const bool admin = seen.queue.qid.value_or(0) == 0;
-  Said* made = last_of(seen.at, seen.queue.tcp ? "tcp" : "rdma");
+  Said* made = last_of(seen.at, seen.queue.tcp ? fabrics::kTcp : fabrics::kRdma);
   const std::string label = command_label(seen.sqe, admin);
   if (made == nullptr) {
     made = add(seen.at, "nvme", label);
@@ -255,7 +256,7 @@ void SaidList::on_completion(const CompletionSeen& seen) {
   const nvme::Status status = seen.status();
   const std::string said = status.ok() ? "Success" : nvme::to_string(status);
   const std::string label = fmt::format("{} CID={}", said, cqe.get(nvme::cqe::cid));
-  Said* made = last_of(seen.at, seen.queue.tcp ? "tcp" : "rdma");
+  Said* made = last_of(seen.at, seen.queue.tcp ? fabrics::kTcp : fabrics::kRdma);
   if (made == nullptr) {
     made = add(seen.at, "nvme", label);
   } else {

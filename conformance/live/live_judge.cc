@@ -5,6 +5,7 @@
 #include "conformance/requirements/ledger.h"
 #include "conformance/runner/watched.h"
 #include "model/proxy/tcp_proxy.h"
+#include "wire/fabrics/transports.h"
 
 namespace fb::live {
 
@@ -93,7 +94,7 @@ conformance::RunResult LiveJudge::result() const {
   const auto add = [&](monitors::Rule rule, Role role) -> CaseResult& {
     CaseResult& result = run.cases.emplace_back();
     result.info = &conformance::rule_case(rule, role);
-    result.transport = "tcp";
+    result.transport = fabrics::kTcp;
     result.verdict = Verdict::pass;
     result.finished = true;
     return result;

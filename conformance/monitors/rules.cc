@@ -2,6 +2,7 @@
 
 #include "conformance/requirements/ledger.h"
 #include "conformance/requirements/requirement_id.h"
+#include "wire/fabrics/transports.h"
 
 namespace fb::monitors {
 
@@ -33,7 +34,7 @@ bool judges_hosts(Rule rule) {
 }
 
 std::string_view name_of(Layer layer) {
-  constexpr std::string_view kNames[] = {"rdma", "cm", "nvme", "tcp", "mctp", "mi", "oracle"};
+  constexpr std::string_view kNames[] = {fabrics::kRdma, "cm", "nvme", fabrics::kTcp, "mctp", "mi", "oracle"};
   return kNames[static_cast<std::size_t>(layer)];
 }
 

@@ -22,6 +22,7 @@
 #include "conformance/runner/bench.h"
 #include "conformance/runner/check.h"
 #include "conformance/runner/device_layer.h"
+#include "wire/fabrics/transports.h"
 
 namespace fb::conformance {
 
@@ -33,7 +34,7 @@ using Applicability = std::optional<std::string> (*)(const Declared&);
 
 struct CaseOptions {
   /// What the case can run over.
-  std::vector<std::string_view> transports = {"rdma", "tcp"};
+  std::vector<std::string_view> transports = {fabrics::kRdma, fabrics::kTcp};
   std::vector<std::string_view> marks;
   std::vector<Applicability> applicability;
   struct Beyond {
@@ -90,8 +91,8 @@ struct transports {
   void apply(CaseOptions& options) const { options.transports = names; }
 };
 
-inline const transports over_rdma{"rdma"};
-inline const transports over_tcp{"tcp"};
+inline const transports over_rdma{fabrics::kRdma};
+inline const transports over_tcp{fabrics::kTcp};
 inline const transports over_smbus{"smbus"};
 inline const transports over_serial{"serial"};
 inline const transports over_pcie{"pcie"};
@@ -192,8 +193,8 @@ constexpr std::optional<std::string_view> transport_named_by(std::string_view re
   for (std::size_t at = 0; at < requirement.size();) {
     const std::size_t end = std::min(requirement.find('.', at), requirement.size());
     const std::string_view word = requirement.substr(at, end - at);
-    if (word == "tcp") return "tcp";
-    if (word == "rdma" || word == "cm") return "rdma";
+    if (word == fabrics::kTcp) return fabrics::kTcp;
+    if (word == fabrics::kRdma || word == "cm") return fabrics::kRdma;
     if (word == "smbus" || word == "serial") return word;
     if (word == "vdm") return "pcie";
     at = end + 1;

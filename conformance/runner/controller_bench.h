@@ -135,7 +135,7 @@ class ControllerBench final : public Bench {
   /// The key of the bench's host for the product; CannotArrange when there is none.
   auth::TlsPsk tls_psk(int version = 1);
   IpAddress local() const { return local_; }
-  /// "rdma" or "tcp".
+  /// a name of transports.h.
   std::string_view transport() const { return environment_.transport; }
   const Product& product_facts() const { return *environment_.product; }
   /// Every queue is TLS.

@@ -4,6 +4,7 @@
 #include "conformance/runner/managed_setup.h"
 #include "model/transport/transfer_limit.h"
 #include "sim/rdma/verbs/verbs_device.h"
+#include "wire/fabrics/transports.h"
 
 namespace fb::conformance {
 
@@ -47,15 +48,15 @@ std::unique_ptr<rdma::Device> open_kernel_device(World& world, const DeviceOptio
 EmbeddedHostFabric::EmbeddedHostFabric(World& world, net::SimHost& host, const DeviceOptions& options, const EmbeddedSetup& setup,
                                        transport::TransportHooks* hooks)
     : streams_(&host) {
-  if (setup.transport == "rdma") device_ = std::make_unique<DeviceStack>(world, host, options, setup);
+  if (setup.transport == fabrics::kRdma) device_ = std::make_unique<DeviceStack>(world, host, options, setup);
   make(world, options.address, setup, hooks);
 }
 
 EmbeddedHostFabric::EmbeddedHostFabric(World& world, const net::LocalHost& local, const DeviceOptions& options,
                                        const EmbeddedSetup& setup) {
-  if (setup.transport == "rdma" && !options.kernel.empty()) {
+  if (setup.transport == fabrics::kRdma && !options.kernel.empty()) {
     kernel_device_ = open_kernel_device(world, options);
-  } else if (setup.transport == "rdma") {
+  } else if (setup.transport == fabrics::kRdma) {
     auto machine = net::open_local_host(world, local);
     if (!machine) throw UserError(machine.error().text);
     machine_ = std::move(machine).value();
@@ -70,7 +71,7 @@ EmbeddedHostFabric::EmbeddedHostFabric(World& world, const net::LocalHost& local
 }
 
 void EmbeddedHostFabric::make(World& world, const IpAddress& address, const EmbeddedSetup& setup, transport::TransportHooks* hooks) {
-  if (setup.transport == "rdma") {
+  if (setup.transport == fabrics::kRdma) {
     rdma::Device& device = kernel_device_ != nullptr ? *kernel_device_ : device_->top();
     fabric_ = std::make_unique<transport::RdmaHostFabric>(world, device, hooks);
   } else {
@@ -102,7 +103,7 @@ namespace {
 
 std::unique_ptr<transport::TlsSide> controller_tls(World& world, net::StreamHost* host, EmbeddedSetup& setup, auth::PskStore& keys,
                                                    subsystem::SubsystemHooks* hooks) {
-  if (setup.transport != "tcp" || setup.security == transport::ChannelSecurity::none) return nullptr;
+  if (setup.transport != fabrics::kTcp || setup.security == transport::ChannelSecurity::none) return nullptr;
   keys = setup.controller_keys;
   transport::TlsSideOptions options{.name = "controller.tls", .security = setup.security};
   options.tls = setup.tls;
@@ -137,7 +138,7 @@ EmbeddedController::EmbeddedController(World& world, const ControllerPlace& plac
   }
   for (const auto& options : setup.more_subsystems) target_.add_subsystem(options);
   for (subsystem::Referral& referral : setup.referrals) {
-    referral.trtype = setup.transport == "tcp" ? 3 : 1;
+    referral.trtype = static_cast<std::uint8_t>(fabrics::transport_named(setup.transport).type);
     target_.discovery().add_referral(referral);
   }
   target_.add_port(port_at(address_));
@@ -146,7 +147,7 @@ EmbeddedController::EmbeddedController(World& world, const ControllerPlace& plac
   fabric_options_.io_entries_max = setup.subsystem.io_entries_max;
   fabric_options_.io_queues_max = setup.subsystem.io_queues_max;
   tcp_options_ = setup.tcp;
-  if (setup.transport == "rdma") {
+  if (setup.transport == fabrics::kRdma) {
     if (!place.device.kernel.empty()) {
       kernel_device_ = open_kernel_device(world, place.device);
     } else {

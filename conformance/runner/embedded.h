@@ -18,6 +18,7 @@
 #include "sim/net/local_host.h"
 #include "sim/net/network.h"
 #include "sim/rdma/softroce/softroce.h"
+#include "wire/fabrics/transports.h"
 
 namespace fb::conformance {
 
@@ -40,9 +41,9 @@ struct EmbeddedSetup {
   std::vector<subsystem::Referral> referrals;
   /// Queue bounds follow those of the subsystem.
   transport::ControllerFabricOptions fabric;
-  /// What host and controller speak, "rdma" or "tcp"; what a management bus is, "smbus", "serial" or "pcie".
+  /// What host and controller speak, a name of transports.h; what a management bus is, "smbus", "serial" or "pcie".
   /// Set before arranged{} sees it.
-  std::string_view transport = "rdma";
+  std::string_view transport = fabrics::kRdma;
   transport::TcpControllerOptions tcp;
   /// The side that plays the host over TCP, be it the product or the bench.
   transport::TcpHostOptions tcp_host;

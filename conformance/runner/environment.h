@@ -12,6 +12,7 @@
 #include "conformance/runner/embedded.h"
 #include "conformance/runner/lane.h"
 #include "conformance/runner/product.h"
+#include "wire/fabrics/transports.h"
 
 namespace fb::conformance {
 
@@ -33,7 +34,7 @@ struct Environment {
   const deviations::DeviationSet* deviations = nullptr;
   DeclarationCache* declarations = nullptr;
   void (*arrange)(EmbeddedSetup&) = nullptr;
-  std::string_view transport = "rdma";
+  std::string_view transport = fabrics::kRdma;
   /// Empty where nothing but the product is met.
   std::string_view case_name = {};
   const Lane* lane = nullptr;  ///< null: the plain one

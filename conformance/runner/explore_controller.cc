@@ -6,6 +6,7 @@
 #include "conformance/runner/controller_bench.h"
 #include "conformance/runner/raw_tcp.h"
 #include "wire/fabrics/discovery_log.h"
+#include "wire/fabrics/transports.h"
 #include "wire/nvme/features.h"
 #include "wire/nvme/identify_misc.h"
 #include "wire/nvme/logs.h"
@@ -287,7 +288,7 @@ void explore_controller(World& world, const Environment& environment, Declared& 
   ask_queues(ask, found);
   ask_namespaces(ask, environment, controller->namespaces(), found);
   ask_features_and_temperature(ask, found);
-  if (!found.embedded && environment.transport == "rdma") found.rdma = bench.device().limits();
+  if (!found.embedded && environment.transport == fabrics::kRdma) found.rdma = bench.device().limits();
   if (environment.around().io_queue != 1) ask_for_queues(bench, found);
   found.known = true;
   if (!found.embedded) found.discovery = !denies_discovery(bench);
@@ -295,7 +296,7 @@ void explore_controller(World& world, const Environment& environment, Declared& 
 }
 
 std::optional<std::string> why_unanswered(ControllerBench& bench, bool greets) {
-  if (bench.transport() == "rdma") {
+  if (bench.transport() == fabrics::kRdma) {
     const host::RawConnection made = bench.unconnected_queue().connect_transport().wait();
     if (made.connected || made.end.kind != transport::ChannelEnd::Kind::unreachable) return std::nullopt;
     return made.end.text;

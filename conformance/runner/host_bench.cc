@@ -5,6 +5,7 @@
 #include "conformance/evidence/behind_the_wire.h"
 #include "conformance/runner/driven_host.h"
 #include "conformance/runner/embedded_controller.h"
+#include "wire/fabrics/transports.h"
 #include "wire/tcp/pdu.h"
 
 namespace fb::conformance {
@@ -185,7 +186,7 @@ void HostBench::make_driven(const Environment& environment, EmbeddedSetup& setup
   // Whatever size of admin queue a host asks for.
   setup.subsystem.admin_entries_max = kLargestAdminQueue;
   DeviceOptions device{"bench", product.local.address, nullptr, fresh_guid(product), product.own_device};
-  if (transport_ == "tcp") {
+  if (transport_ == fabrics::kTcp) {
     machine_streams_ = or_user_error(net::open_local_streams(world(), product.local));
     streams_ = machine_streams_.get();
   } else if (device.kernel.empty()) {

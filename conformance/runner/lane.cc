@@ -13,6 +13,7 @@
 #include "model/drive/variants.h"
 #include "networkdirect/ndk/provider/provider.h"
 #include "networkdirect/provider/behaviour.h"
+#include "wire/fabrics/transports.h"
 
 namespace fb::conformance {
 
@@ -25,7 +26,7 @@ using Earlier = Surroundings::Earlier;
 bool controllers(const CaseInfo& info, std::string_view) { return info.role == Role::controller; }
 /// What is asked is the same over every fabric.
 bool controllers_of_nvme(const CaseInfo& info, std::string_view transport) {
-  return info.role == Role::controller && info.suite() == "nvme" && transport == "tcp";
+  return info.role == Role::controller && info.suite() == "nvme" && transport == fabrics::kTcp;
 }
 bool hosts(const CaseInfo& info, std::string_view) { return info.role == Role::host; }
 bool fabrics(const CaseInfo& info, std::string_view) { return info.role == Role::controller || info.role == Role::host; }
@@ -41,7 +42,7 @@ bool nd_providers(const CaseInfo& info, std::string_view transport) { return inf
 bool ndk_providers(const CaseInfo& info, std::string_view transport) { return info.role == Role::provider && transport == "ndk"; }
 bool wrapping(const CaseInfo& info, std::string_view transport) {
   return info.role == Role::controller || info.role == Role::requester || info.role == Role::responder ||
-         (info.role == Role::host && transport == "rdma") || programs(info.role);
+         (info.role == Role::host && transport == fabrics::kRdma) || programs(info.role);
 }
 bool rdma_devices(const CaseInfo& info, std::string_view) { return info.role == Role::requester || info.role == Role::responder; }
 /// Whatever has queue pairs of its own.
@@ -168,11 +169,11 @@ void use_ipv6(EmbeddedSetup& setup) {
 /// A case that arranges TLS itself keeps its own arrangement. Where a case looks at the PDUs of a host, the bench reads them from a
 /// plain connection.
 bool tcp_without_tls(const CaseInfo& info, std::string_view transport) {
-  return fabrics(info, transport) && transport == "tcp" && !info.options.tls && !info.requirement.starts_with("tcp.tls") &&
+  return fabrics(info, transport) && transport == fabrics::kTcp && !info.options.tls && !info.requirement.starts_with("tcp.tls") &&
          !info.requirement.starts_with("tcp.host");
 }
 void use_tls(EmbeddedSetup& setup) {
-  if (setup.transport != "tcp" || setup.security != transport::ChannelSecurity::none) return;
+  if (setup.transport != fabrics::kTcp || setup.security != transport::ChannelSecurity::none) return;
   const auto keys = [] {
     return auth::PskStore::parse("NVMeTLSkey-1:01:VRLbtnN9AQb2WXW3c9+wEf/DRLz0QuLdbYvEhwtdWwNf9LrZ:", "the keys of the lane").value();
   };

@@ -1,6 +1,7 @@
 // Cases that cannot run in a lane, and why. A row is for a case whose subject is what the lane changes, or which arranges what
 // the lane would: never for one that fails because it takes a number for granted that its bench could have supplied.
 #include "conformance/runner/lane.h"
+#include "wire/fabrics/transports.h"
 
 namespace fb::conformance {
 
@@ -79,9 +80,9 @@ const std::vector<LaneException>& lane_exceptions() {
       {{"other-connection"}, {"ndk_a_domain_closes_after_its_regions"}, "ndk", "the other connection has regions of the domain"},
       {{"longest-transfers", "small-pieces"},
        {"h2cdata_after_the_last_is_fatal", "wrong_data_digest_of_h2cdata_fails_the_command"},
-       "tcp",
+       fabrics::kTcp,
        "the case needs a write that one R2T asks for as a whole"},
-      {{"small-pieces"}, {"h2cdata_beyond_maxh2cdata_is_fatal"}, "tcp", "the case needs an R2T of more than MAXH2CDATA"},
+      {{"small-pieces"}, {"h2cdata_beyond_maxh2cdata_is_fatal"}, fabrics::kTcp, "the case needs an R2T of more than MAXH2CDATA"},
       {{"near-wrap"}, {"the_first_request_has_the_psn_of_the_rep"}, "", "the case chooses the PSN itself"},
       {{"last-blocks"}, {"format_sets_the_block_size"}, "", "the case computes the size of the whole namespace"},
       {{"last-blocks"}, {"zoned_namespace_is_made_by_command"}, "", "the zoned namespace of the lane takes the whole capacity"},
@@ -117,7 +118,7 @@ const std::vector<LaneException>& lane_exceptions() {
       {{"host-queues"},
        {"tcp_host_refuses_ddgstf_without_digests", "tcp_host_refuses_digests_it_did_not_ask_for",
         "tcp_host_refuses_hdgstf_without_digests"},
-       "tcp",
+       fabrics::kTcp,
        "the emulated host asks for digests"},
   };
   return rows;

@@ -10,12 +10,12 @@
 #include "base/suggest.h"
 #include "sim/net/resolve.h"
 #include "wire/fabrics/nqn.h"
+#include "wire/fabrics/transports.h"
 
 namespace fb::conformance {
 
 namespace {
 
-constexpr std::string_view kTransports[] = {"rdma", "tcp"};
 constexpr std::string_view kForm = "rdma://ADDRESS:PORT[/NQN] or tcp://ADDRESS:PORT[/NQN]";
 
 Failure<Problem> wrong(std::string_view text, std::string_view why) {
@@ -32,10 +32,10 @@ std::string url_meant(std::string_view text) {
   }
   std::string lower(scheme);
   for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  std::string_view meant = scheme.empty() || lower == "http" || lower == "nvme" || lower == "nvme-tcp" ? "tcp"
-                           : lower == "roce" || lower == "nvme-rdma"                                   ? "rdma"
+  std::string_view meant = scheme.empty() || lower == "http" || lower == "nvme" || lower == "nvme-tcp" ? fabrics::kTcp
+                           : lower == "roce" || lower == "nvme-rdma"                                   ? fabrics::kRdma
                                                                                                        : "";
-  if (meant.empty()) meant = nearest_word(lower, {"tcp", "rdma"});
+  if (meant.empty()) meant = nearest_word(lower, {fabrics::kTcp, fabrics::kRdma});
   const std::size_t colon = rest.rfind(':');
   const bool has_port = colon != std::string_view::npos && colon + 1 < rest.size() && rest[colon + 1] >= '0' && rest[colon + 1] <= '9';
   if (meant.empty() || !has_port) return {};
@@ -50,12 +50,13 @@ bool usable_name(std::string_view name) {
 
 }  // namespace
 
-std::uint16_t discovery_port(std::string_view transport) { return transport == "tcp" ? 8009 : 4420; }
+std::uint16_t discovery_port(std::string_view transport) { return fabrics::transport_named(transport).discovery_port; }
 
 Result<FabricUrl> parse_fabric_url(std::string_view text, UrlPort known) {
   FabricUrl url;
   std::string_view rest;
-  for (const std::string_view transport : kTransports) {
+  for (const fabrics::Transport& known_transport : fabrics::kTransports) {
+    const std::string_view transport = known_transport.name;
     const std::string scheme = std::string(transport) + "://";
     if (!text.starts_with(scheme)) continue;
     url.transport = transport;
@@ -83,9 +84,9 @@ Result<FabricUrl> parse_fabric_url(std::string_view text, UrlPort known) {
     rest = rest.substr(0, colon);
   }
   const auto number = static_cast<std::uint16_t>(port);
-  const auto address = url.transport == "tcp" ? net::resolve_service(rest, number) : net::resolve_host(rest);
+  const auto address = url.transport == fabrics::kTcp ? net::resolve_service(rest, number) : net::resolve_host(rest);
   if (!address) return wrong(text, address.error().text);
-  if (url.transport == "rdma" && scope_of(*address) != 0) {
+  if (url.transport == fabrics::kRdma && scope_of(*address) != 0) {
     return wrong(text, "RoCEv2 from this bench does not use link-local addresses; give both sides a routable one");
   }
   url.to = {*address, number};
@@ -122,7 +123,7 @@ Result<Product> parse_kernel_endpoint(std::string_view url, Product product) {
 /// verbs:NAME. The kernel has UDP port 4791 of all its addresses: the bench's peer has to be another host.
 Result<Product> parse_device(std::string_view url, std::string_view local, Product product) {
   product.device = std::string(url.substr(kVerbsProduct.size()));
-  product.transport = "rdma";
+  product.transport = fabrics::kRdma;
   if (product.device.empty()) return wrong(url, "the name of the device is missing: verbs:NAME");
   if (local.empty()) return wrong(url, "the bench must be another host on a link with it: --local packet:INTERFACE,ADDRESS");
   const auto own = net::parse_local_host(local);
@@ -139,7 +140,7 @@ Result<Product> parse_device(std::string_view url, std::string_view local, Produ
 /// host:COMMAND. It connects to the bench, which needs an address that it reaches.
 Result<Product> parse_host(std::string_view url, std::string_view local, Product product) {
   product.command = std::string(url.substr(kHostProduct.size()));
-  product.transport = "tcp";
+  product.transport = fabrics::kTcp;
   if (product.command.empty()) return wrong(url, "the program that drives the host is missing: host:COMMAND");
   if (local.empty()) return wrong(url, "the bench needs an address that the host can reach: --local ADDRESS");
   const auto own = net::parse_local_host(local);
@@ -198,7 +199,7 @@ Result<Product> parse_product(std::string_view url, std::string_view local) {
   if (own->address.is_v4() != parsed->to.address.is_v4()) {
     return wrong(local, "--local and the product's address are of different families");
   }
-  if (parsed->transport == "rdma" && own->address == parsed->to.address) {
+  if (parsed->transport == fabrics::kRdma && own->address == parsed->to.address) {
     return wrong(local,
                  "--local is the product's own address; both sides need UDP port 4791, so each "
                  "has an address of its own (127.0.0.3 for example)");

@@ -59,7 +59,7 @@ struct Product {
 
 /// "rdma://ADDRESS:PORT[/NQN]" and "tcp://ADDRESS:PORT[/NQN]".
 struct FabricUrl {
-  std::string transport;  ///< "rdma" or "tcp"
+  std::string transport;  ///< a name of transports.h
   Endpoint to;
   std::string nqn;
 };

@@ -9,6 +9,7 @@
 
 #include "base/suggest.h"
 #include "conformance/runner/watched.h"
+#include "wire/fabrics/transports.h"
 
 namespace fb::conformance {
 
@@ -142,7 +143,8 @@ std::vector<std::string_view> transports_for(const CaseInfo& info, const Product
 }
 
 bool is_real_controller(const Product& product) {
-  return !product.embedded && !product.is_host() && product.device.empty() && (product.transport == "tcp" || product.transport == "rdma");
+  return !product.embedded && !product.is_host() && product.device.empty() &&
+         (product.transport == fabrics::kTcp || product.transport == fabrics::kRdma);
 }
 
 std::vector<std::string> roles_of(const Product& product) {

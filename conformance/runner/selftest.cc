@@ -1,5 +1,7 @@
 #include "conformance/runner/selftest.h"
 
+#include "wire/fabrics/transports.h"
+
 #include <algorithm>
 #include <map>
 
@@ -17,7 +19,7 @@ bool concerns(const Deviation& deviation, const CaseInfo& info) {
     case deviations::Product::host:
       return info.role == Role::host;
     case deviations::Product::rdma:
-      return info.suite() == "rdma";
+      return info.suite() == fabrics::kRdma;
     case deviations::Product::cm:
       return info.suite() == "cm";
     case deviations::Product::endpoint:

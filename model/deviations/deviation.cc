@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/suggest.h"
+#include "wire/fabrics/transports.h"
 
 namespace fb::deviations {
 
@@ -13,7 +14,7 @@ std::string_view name_of(Product product) {
     case Product::host:
       return "host";
     case Product::rdma:
-      return "rdma";
+      return fabrics::kRdma;
     case Product::cm:
       return "cm";
     case Product::endpoint:
@@ -50,12 +51,12 @@ const std::vector<const Deviation*>& all_deviations() {
 
 bool shows_over(const Deviation& deviation, std::string_view transport) {
   if (!deviation.transport.empty()) return deviation.transport == transport;
-  if (deviation.product == Product::rdma || deviation.product == Product::cm) return transport == "rdma";
+  if (deviation.product == Product::rdma || deviation.product == Product::cm) return transport == fabrics::kRdma;
   const auto* point = std::get_if<Departs>(&deviation.effect);
   if (point == nullptr) return true;
-  for (const std::string_view one : {"rdma", "tcp"}) {
-    if (point->point.starts_with(one) && point->point.substr(one.size()).starts_with('.')) {
-      return transport == one;
+  for (const fabrics::Transport& one : fabrics::kTransports) {
+    if (point->point.starts_with(one.name) && point->point.substr(one.name.size()).starts_with('.')) {
+      return transport == one.name;
     }
   }
   return true;

@@ -3,6 +3,7 @@
 #include "model/host/fault_points.h"
 #include "wire/fabrics/auth_messages.h"
 #include "wire/fabrics/property.h"
+#include "wire/fabrics/transports.h"
 
 namespace fb::host {
 
@@ -38,7 +39,7 @@ std::optional<HostError> Controller::cannot_authenticate(std::uint16_t authreq) 
     error.kind = HostError::Kind::unsupported;
     return error;
   }
-  if ((authreq & secure_channel) != 0 && (!options.secure_channel || fabric_.name() != "tcp")) {
+  if ((authreq & secure_channel) != 0 && (!options.secure_channel || fabric_.name() != fabrics::kTcp)) {
     return auth_error(
         "the controller requires a secure channel after authentication, and this host "
         "offers none");
@@ -60,7 +61,7 @@ void Controller::authenticate(Queue& queue, std::uint16_t authreq, std::function
   const bool required = options.secure_channel_required && plain_admin;
   // A queue over TLS with a PSK that authentication made has authenticated with it.
   const bool wanted = asked || required || (!concatenated_ && (options.required || options.controller_secret.has_value()));
-  if (required && (!options.secret || !options.secure_channel || fabric_.name() != "tcp")) {
+  if (required && (!options.secret || !options.secure_channel || fabric_.name() != fabrics::kTcp)) {
     fail(auth_error("a secure channel is required, and this host cannot make a key for it"));
     return;
   }

@@ -3,6 +3,7 @@
 #include "model/host/controller_admin.h"
 #include "model/host/fault_points.h"
 #include "wire/fabrics/property.h"
+#include "wire/fabrics/transports.h"
 #include "wire/nvme/features.h"
 #include "wire/nvme/identify_misc.h"
 #include "wire/nvme/logs.h"
@@ -81,7 +82,7 @@ std::optional<HostError> Controller::take_identify(const Bytes& data) {
   if ((sgls & (sgls_bits::supported | sgls_bits::supported_dword_aligned)) == 0) {
     return lacks("the controller supports no SGLs");
   }
-  if (fabric_.name() == "rdma" && (sgls & sgls_bits::keyed) == 0) {
+  if (fabric_.name() == fabrics::kRdma && (sgls & sgls_bits::keyed) == 0) {
     return lacks("the controller supports no keyed SGLs");
   }
   if (options_.kato_ms != 0 && id.get(id_ctrl::kas) == 0) {
@@ -90,7 +91,7 @@ std::optional<HostError> Controller::take_identify(const Bytes& data) {
   if (id.get(id_ctrl::icdoff) != 0) return lacks("ICDOFF is not 0");
   if (id.get(id_ctrl::ioccsz) < 4) return lacks("IOCCSZ below one submission queue entry");
   const std::uint64_t capsule = std::uint64_t{id.get(id_ctrl::ioccsz)} * 16 - kSqeSize;
-  const bool by_offset = fabric_.name() != "rdma" || (sgls & sgls_bits::offset_address) != 0 || departs(point::capsule_unclaimed);
+  const bool by_offset = fabric_.name() != fabrics::kRdma || (sgls & sgls_bits::offset_address) != 0 || departs(point::capsule_unclaimed);
   facts_.in_capsule_bytes = by_offset ? static_cast<std::uint32_t>(std::min<std::uint64_t>(capsule, options_.in_capsule_max_bytes)) : 0;
   if (departs(point::capsule_oversized)) {
     facts_.in_capsule_bytes = static_cast<std::uint32_t>(capsule) + 8192;

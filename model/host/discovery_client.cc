@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/host/fault_points.h"
+#include "wire/fabrics/transports.h"
 
 namespace fb::host {
 
@@ -237,7 +238,7 @@ DiscoveryResult DiscoveryClient::parse(ByteView log) const {
   const View<fabrics::DiscoveryHeader> header{log};
   result.genctr = header.get(fabrics::discovery_header::genctr);
   const std::uint64_t count = header.get(fabrics::discovery_header::numrec);
-  const auto ours = host_.fabric().name() == "tcp" ? fabrics::TransportType::tcp : fabrics::TransportType::rdma;
+  const fabrics::TransportType ours = fabrics::transport_named(host_.fabric().name()).type;
   const bool any_port = host_.options().hooks != nullptr && host_.options().hooks->departs(point::discovery_trsvcid_any);
   for (std::uint64_t i = 0; i < count; ++i) {
     const ByteView bytes = fabrics::discovery_entry_at(log, i);

@@ -102,7 +102,7 @@ enum class ChannelSecurity : std::uint8_t {
 
 /// Limits of the transport that a subsystem announces in Identify.
 struct ControllerFabricFacts {
-  std::string_view name;                  ///< "rdma" or "tcp"
+  std::string_view name;                  ///< a name of transports.h
   std::uint8_t trtype = 1;                ///< discovery log TRTYPE
   std::uint32_t in_capsule_bytes = 4096;  ///< I/O queues; IOCCSZ = (64 + this) / 16
   std::uint8_t msdbd = 1;

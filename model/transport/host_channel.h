@@ -106,7 +106,7 @@ class HostFabric {
  public:
   virtual ~HostFabric() = default;
   virtual std::unique_ptr<HostChannel> make_channel(HostChannelHandler& handler) = 0;
-  /// "rdma" or "tcp".
+  /// a name of transports.h.
   virtual std::string_view name() const = 0;
   /// Whether channels may be secured (TLS, with keys at hand).
   virtual bool secures() const { return false; }

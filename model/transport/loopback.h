@@ -10,6 +10,7 @@
 #include "model/transport/hooks.h"
 #include "model/transport/host_channel.h"
 #include "sim/core/world.h"
+#include "wire/fabrics/transports.h"
 
 namespace fb::transport {
 
@@ -26,7 +27,7 @@ class LoopbackFabric final : public HostFabric {
                                                    TransportHooks* hooks = nullptr);
 
   std::unique_ptr<HostChannel> make_channel(HostChannelHandler& handler) override;
-  std::string_view name() const override { return "rdma"; }
+  std::string_view name() const override { return fabrics::kRdma; }
 
   struct Shared;
 

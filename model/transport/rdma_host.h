@@ -13,6 +13,7 @@
 #include "model/transport/registered_pool.h"
 #include "sim/core/world.h"
 #include "sim/rdma/device.h"
+#include "wire/fabrics/transports.h"
 
 namespace fb::transport {
 
@@ -22,7 +23,7 @@ class RdmaHostFabric final : public HostFabric {
   RdmaHostFabric(World& world, rdma::Device& device, TransportHooks* hooks = nullptr);
 
   std::unique_ptr<HostChannel> make_channel(HostChannelHandler& handler) override;
-  std::string_view name() const override { return "rdma"; }
+  std::string_view name() const override { return fabrics::kRdma; }
 
  private:
   friend class RdmaHostChannel;

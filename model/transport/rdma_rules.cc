@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/assert.h"
+#include "wire/fabrics/transports.h"
 #include "wire/nvme/sgl.h"
 #include "wire/nvme/sqe.h"
 
@@ -231,7 +232,7 @@ void trace_capsule(World& world, std::string_view actor, bool command, bool sent
 ControllerFabricFacts rdma_fabric_facts(const ControllerFabricOptions& options) {
   constexpr std::uint32_t kSgl = 1u, kKeyed = 1u << 2, kLongerSgl = 1u << 18, kOffset = 1u << 20;
   ControllerFabricFacts facts;
-  facts.name = "rdma";
+  facts.name = fabrics::kRdma;
   facts.trtype = 1;
   facts.in_capsule_bytes = options.in_capsule_bytes;
   facts.msdbd = options.msdbd;

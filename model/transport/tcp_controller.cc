@@ -4,6 +4,7 @@
 
 #include "base/assert.h"
 #include "model/transport/tcp_controller_channel.h"
+#include "wire/fabrics/transports.h"
 
 namespace fb::transport {
 
@@ -27,7 +28,7 @@ Result<std::unique_ptr<TcpControllerFabric>> TcpControllerFabric::start(World& w
 ControllerFabricFacts TcpControllerFabric::facts() const {
   constexpr std::uint32_t kSgl = 1u, kLongerSgl = 1u << 18, kOffset = 1u << 20, kTransport = 1u << 21;
   ControllerFabricFacts facts;
-  facts.name = "tcp";
+  facts.name = fabrics::kTcp;
   facts.trtype = 3;
   facts.in_capsule_bytes = options_.in_capsule_bytes;
   facts.msdbd = 1;

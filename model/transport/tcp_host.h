@@ -7,6 +7,7 @@
 
 #include "model/transport/host_channel.h"
 #include "model/transport/tcp_link.h"
+#include "wire/fabrics/transports.h"
 
 namespace fb::transport {
 
@@ -39,7 +40,7 @@ class TcpHostFabric final : public HostFabric {
                 TransportHooks* hooks = nullptr);
 
   std::unique_ptr<HostChannel> make_channel(HostChannelHandler& handler) override;
-  std::string_view name() const override { return "tcp"; }
+  std::string_view name() const override { return fabrics::kTcp; }
   bool secures() const override { return secure_ != nullptr; }
   /// What secured channels use; must outlive them.
   void set_secure_streams(SecureStreams* streams) { secure_ = streams; }

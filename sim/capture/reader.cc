@@ -1,5 +1,7 @@
 #include "sim/capture/reader.h"
 
+#include "sim/net/trace_labels.h"
+
 #include <errno.h>
 #include <fmt/format.h>
 
@@ -60,7 +62,7 @@ TraceEvent CapturedPacket::as_event(std::int64_t epoch_ns) const {
   event.kind = TraceKind::packet;
   event.time = Instant::at_ns(clamp_time(static_cast<__int128>(time_ns) - epoch_ns));
   event.actor = "capture";
-  event.label = carried.tcp ? "tcp" : "udp";
+  event.label = carried.tcp ? net::kTcpLabel : "udp";
   event.bytes = carried.payload;
   event.source = carried.source;
   event.destination = carried.destination;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/net/trace_labels.h"
 #include "sim/net/vanish.h"
 
 namespace fb::net::stream_detail {
@@ -530,7 +531,7 @@ void End::trace(const Segment& segment, TraceKind kind, std::string_view text) {
   event.kind = kind;
   event.time = world.now();
   event.actor = host_->name();
-  event.label = "tcp";
+  event.label = net::kTcpLabel;
   event.text = text;
   event.bytes = out_.ring.view(segment.offset, segment.size, streams_.gather_room());
   event.source = local_;

@@ -6,6 +6,7 @@
 
 #include "base/ip_scope.h"
 #include "base/rng.h"
+#include "sim/net/trace_labels.h"
 
 namespace fb::net {
 
@@ -114,7 +115,7 @@ void TcpTrace::emit(bool we_send, std::uint32_t seq, std::uint32_t ack, std::uin
   event.kind = TraceKind::packet;
   event.time = world_.now();
   event.actor = we_send ? options_.local : options_.peer;
-  event.label = "tcp";
+  event.label = net::kTcpLabel;
   event.bytes = bytes;
   event.source = we_send ? local_ : peer_;
   event.destination = we_send ? peer_ : local_;

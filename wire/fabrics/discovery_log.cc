@@ -1,15 +1,17 @@
 #include "wire/fabrics/discovery_log.h"
 
+#include "wire/fabrics/transports.h"
+
 namespace fb::fabrics {
 
 std::string_view name_of(TransportType type) {
   switch (type) {
     case TransportType::rdma:
-      return "rdma";
+      return kRdma;
     case TransportType::fibre_channel:
       return "fc";
     case TransportType::tcp:
-      return "tcp";
+      return kTcp;
     case TransportType::intra_host:
       return "loop";
   }

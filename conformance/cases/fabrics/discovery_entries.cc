@@ -4,6 +4,7 @@
 
 #include "conformance/cases/fabrics/discovery_scene.h"
 #include "conformance/cases/reserved.h"
+#include "wire/fabrics/transports.h"
 
 namespace fb::conformance {
 
@@ -24,7 +25,7 @@ constexpr ReservedBits kRdmaPart[] = {reserved_bytes(771, 775), reserved_bytes(7
 
 std::uint32_t declared_version(RawAssociation& association) { return static_cast<std::uint32_t>(association.property(prop::vs)); }
 
-TransportType own_transport(ControllerBench& bench) { return bench.transport() == "tcp" ? TransportType::tcp : TransportType::rdma; }
+TransportType own_transport(ControllerBench& bench) { return fabrics::transport_named(bench.transport()).type; }
 
 /// Where an entry of RDMA or TCP leads; nothing when its address cannot be read.
 std::optional<Endpoint> place_of(const Entry& entry) {

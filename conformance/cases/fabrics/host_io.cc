@@ -5,6 +5,7 @@
 #include "model/subsystem/target.h"
 #include "wire/fabrics/connect.h"
 #include "wire/fabrics/nqn.h"
+#include "wire/fabrics/transports.h"
 #include "wire/nvme/sgl.h"
 
 namespace fb::conformance {
@@ -30,7 +31,7 @@ subsystem::Referral to_itself(const HostBench& bench) {
   referral.traddr = to_string(at.address);
   referral.family = at.address.is_v4() ? fabrics::AddressFamily::ipv4 : fabrics::AddressFamily::ipv6;
   referral.trsvcid = std::to_string(at.port);
-  referral.trtype = bench.transport() == "tcp" ? 3 : 1;
+  referral.trtype = static_cast<std::uint8_t>(fabrics::transport_named(bench.transport()).type);
   return referral;
 }
 

@@ -2,6 +2,7 @@
 #include "conformance/cases/answers.h"
 #include "conformance/cases/fabrics/common.h"
 #include "conformance/cases/fabrics/own_device.h"
+#include "wire/fabrics/transports.h"
 
 namespace fb::conformance {
 
@@ -184,7 +185,7 @@ CONFORMANCE_CASE(in_capsule_offset_beyond_capsule_is_refused, "fabrics.sgl.offse
   const std::uint32_t block = bench.declared().block_bytes;
   write_pattern(bench, queue, pattern(block, 4));
   const auto command = host::as_sqe(host::write(bench.nsid(), bench.first_lba(), 1));
-  const bool tcp = bench.transport() == "tcp";
+  const bool tcp = bench.transport() == fabrics::kTcp;
   // Over RDMA a full capsule: what lies behind its data is behind all capsules.
   const std::uint32_t room = tcp ? block : bench.declared().in_capsule_bytes;
   std::uint16_t cid = 0x700;

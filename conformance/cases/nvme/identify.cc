@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "conformance/cases/nvme/scene.h"
+#include "wire/fabrics/transports.h"
 
 namespace fb::conformance {
 
@@ -106,7 +107,7 @@ CONFORMANCE_CASE(identify_announces_possible_capsules, "nvme.identify.controller
   check.that(id.get(nvme::id_ctrl::ioccsz) >= 4, "IOCCSZ is at least 4", words(id.get(nvme::id_ctrl::ioccsz)));
   // One unit is the completion alone, and RDMA has nothing else in a response capsule.
   const auto iorcsz = id.get(nvme::id_ctrl::iorcsz);
-  if (bench.transport() == "rdma") {
+  if (bench.transport() == fabrics::kRdma) {
     check.equal("IORCSZ", iorcsz, 1);
   } else {
     check.that(iorcsz >= 1, "IORCSZ is at least 1", words(iorcsz));

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "conformance/cases/nvme/scene.h"
+#include "wire/fabrics/transports.h"
 
 namespace fb::conformance {
 
@@ -11,7 +12,7 @@ namespace {
 host::RawReply read_with_prp(ControllerBench& bench, host::RawQueue& queue, nvme::Sqe sqe, std::size_t bytes) {
   host::RawCommand command{.sqe = sqe, .keep_dptr = true};
   nvme::SglDescriptor sgl = nvme::SglDescriptor::transport(static_cast<std::uint32_t>(bytes));
-  if (bench.transport() == "rdma") {
+  if (bench.transport() == fabrics::kRdma) {
     sgl = queue.expose(Bytes(bytes)).sgl(static_cast<std::uint32_t>(bytes));
   } else {
     command.data = Bytes(bytes);

@@ -2,6 +2,7 @@
 // every command are narrowed to the commands that show what they break.
 #include "model/deviations/catalogue/tolerance.h"
 #include "wire/fabrics/rdma_private_data.h"
+#include "wire/fabrics/transports.h"
 #include "wire/nvme/sgl.h"
 #include "wire/nvme/sqe.h"
 
@@ -19,7 +20,7 @@ bool uneven(const SglDescriptor& sgl) { return keyed(sgl) && (sgl.address & 0xFF
 template <bool (*Concerns)(ByteView capsule)>
 class DepartsFor : public SubsystemHooks {
  public:
-  explicit DepartsFor(std::string_view point, std::string_view tcp_point = "tcp") : point_(point), tcp_point_(tcp_point) {}
+  explicit DepartsFor(std::string_view point, std::string_view tcp_point = fabrics::kTcp) : point_(point), tcp_point_(tcp_point) {}
   void capsule_in(std::uint16_t qid, ByteView capsule) override {
     armed_ = qid != 0 && capsule.size() >= nvme::kSqeSize && Concerns(capsule);
   }

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "model/deviations/deviation.h"
+#include "wire/fabrics/transports.h"
 #include "wire/nvme/opcodes.h"
 
 namespace fb::deviations {
@@ -206,7 +207,7 @@ HOST(host_reports_the_first_zones, "nvme.host.zones.report", "a report that goes
 HOST(host_aborts_on_queue_one, "nvme.host.abort.queues", "Abort names queue 1, whatever queue the command was sent on",
      hooks<AbortsOnQueueOne>());
 DEVIATION(host_forgets_maxh2cdata_of_several_queues, "tcp.host.h2cdata.each-queue", Product::host,
-          "H2CData is not split as soon as there is a second I/O queue", hooks<ForgetsMaxh2cdata>(), "tcp");
+          "H2CData is not split as soon as there is a second I/O queue", hooks<ForgetsMaxh2cdata>(), fabrics::kTcp);
 HOST(host_reads_one_notification, "nvme.host.aer.notifications", "the first of several reservation notifications alone is read",
      Departs{"host.event.one_notification"});
 HOST(host_checks_no_tags, "nvme.host.protection.checked", "protection information that the host makes is not checked when it is read",

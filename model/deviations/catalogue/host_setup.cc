@@ -2,6 +2,7 @@
 #include "base/bytes.h"
 #include "model/deviations/deviation.h"
 #include "wire/fabrics/property.h"
+#include "wire/fabrics/transports.h"
 
 namespace fb::deviations {
 
@@ -126,7 +127,7 @@ HOST(host_connects_to_queue_one, "fabrics.host.connect.first-qid", "the first Co
 HOST(host_connect_other_format, "fabrics.host.connect.capsule", "Connect carries an unknown record format", "host.connect.recfmt");
 HOST(host_connect_short_data, "fabrics.host.connect.capsule", "Connect carries 512 bytes of data", "host.connect.data.short");
 DEVIATION(host_connect_smaller_than_request, "fabrics.host.request.private-data", Product::host,
-          "Connect names another queue size than the connection request", Departs{"host.connect.sqsize.mismatch"}, "rdma");
+          "Connect names another queue size than the connection request", Departs{"host.connect.sqsize.mismatch"}, fabrics::kRdma);
 HOST(host_connects_without_identifier, "fabrics.host.connect.hostid", "the host identifier is 0", "host.connect.hostid.zero");
 HOST(host_connects_twice, "fabrics.host.connect.once", "Connect is sent twice on one queue", "host.connect.twice");
 HOST(host_connects_without_kato, "fabrics.host.connect.kato", "asks for no keep alive", "host.connect.kato.zero");

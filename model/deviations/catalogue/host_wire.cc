@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "model/deviations/deviation.h"
+#include "wire/fabrics/transports.h"
 #include "wire/nvme/opcodes.h"
 
 namespace fb::deviations {
@@ -66,6 +67,6 @@ DEVIATION(host_leaves_descriptors_out, "fabrics.wire.no-data-descriptor", Produc
 DEVIATION(host_name_has_no_uuid, "fabrics.wire.hostnqn-uuid", Product::host, "the UUID form of its HOSTNQN has no UUID",
           hooks<HasNoUuid>());
 DEVIATION(host_connects_beyond_hsqsize, "fabrics.wire.connect-hsqsize", Product::host, "SQSIZE of Connect is above HSQSIZE of the REQ",
-          hooks<ConnectsBeyondHsqsize>(), "rdma");
+          hooks<ConnectsBeyondHsqsize>(), fabrics::kRdma);
 
 }  // namespace fb::deviations

@@ -1,6 +1,7 @@
 // Hosts that are careless with their commands, with errors, and with what a controller tells them.
 #include "base/bytes.h"
 #include "model/deviations/deviation.h"
+#include "wire/fabrics/transports.h"
 #include "wire/nvme/cqe.h"
 
 namespace fb::deviations {
@@ -56,7 +57,7 @@ HOST(host_says_prp_in_admin_commands, "nvme.host.psdt", "admin commands say PRP 
 HOST(host_says_prp_in_io_commands, "nvme.host.psdt", "I/O commands say PRP in PSDT", "host.sqe.psdt.io");
 DEVIATION(host_reuses_identifiers, "nvme.host.cid-unique", Product::host, "every I/O command has the same identifier",
           hooks<ReusesIdentifiers>(),
-          "rdma");  // over TCP the R2Ts are already for nobody
+          fabrics::kRdma);  // over TCP the R2Ts are already for nobody
 HOST(host_completes_by_any_identifier, "nvme.host.unknown-cid", "a response for an unknown command completes some other",
      "host.queue.cid.any_accepted");
 

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "model/deviations/deviation.h"
+#include "wire/fabrics/transports.h"
 #include "wire/nvme/cqe.h"
 #include "wire/tcp/pdu.h"
 
@@ -154,7 +155,7 @@ class IgnoresTermReqs final : public subsystem::SubsystemHooks {
 
 #define TCP(name, requirement, what, point) DEVIATION(name, requirement, Product::controller, what, Departs{point})
 #define TCP_PDUS(name, requirement, what, ...) \
-  DEVIATION(name, requirement, Product::controller, what, hooks<AlteringPdus, __VA_ARGS__>(), "tcp")
+  DEVIATION(name, requirement, Product::controller, what, hooks<AlteringPdus, __VA_ARGS__>(), fabrics::kTcp)
 
 TCP_PDUS(icresp_of_another_format, "tcp.icresp.shape", "says PFV 1 in ICResp", &flip<PduType::ic_resp, 8, 1>);
 TCP_PDUS(icresp_with_reserved_bits, "tcp.icresp.reserved", "sets a reserved byte of ICResp", &flip<PduType::ic_resp, 100, 0x80>);
@@ -171,7 +172,7 @@ TCP(icreq_taken_twice, "tcp.icreq.second", "answers a second ICReq", "tcp.ic_req
 TCP(icreq_not_needed, "tcp.icreq.first", "passes over PDUs before ICReq", "tcp.ic_req.first");
 TCP(stream_must_come_whole, "tcp.stream.split", "ends the connection on a PDU in pieces", "tcp.stream.split");
 DEVIATION(stream_garbage_silences_all, "tcp.stream.garbage", Product::controller,
-          "answers nobody any more after an error on one connection", hooks<FallsSilent>(), "tcp");
+          "answers nobody any more after an error on one connection", hooks<FallsSilent>(), fabrics::kTcp);
 TCP(pdu_of_any_direction_taken, "tcp.pdu.direction", "passes over PDUs that go the other way", "tcp.pdu.direction");
 TCP(pdu_of_any_type_taken, "tcp.pdu.reserved-type", "passes over PDUs of reserved types", "tcp.pdu.type");
 TCP(hdgstf_not_looked_at, "tcp.pdu.hdgstf", "does not look at HDGSTF", "tcp.pdu.hdgstf");
@@ -182,15 +183,15 @@ TCP(capsule_of_any_pdo_taken, "tcp.capsule.pdo", "does not look at PDO", "tcp.pd
 TCP(admin_capsule_of_4096_bytes, "tcp.capsule.admin-room", "takes 4096 bytes in an admin capsule", "tcp.capsule.admin_room");
 TCP(io_capsule_without_bound, "tcp.capsule.io-room", "takes any amount of data in a capsule", "tcp.capsule.room");
 DEVIATION(in_capsule_data_is_spoilt, "tcp.capsule.data", Product::controller, "writes other data than the capsule holds",
-          hooks<WritesOtherData, std::size_t{100}>(), "tcp");
+          hooks<WritesOtherData, std::size_t{100}>(), fabrics::kTcp);
 TCP(in_capsule_offset_not_looked_at, "tcp.capsule.offset", "does not hold the descriptor against the capsule", "tcp.sgl.offset");
 TCP(termreq_ignored, "tcp.termreq.received", "goes on after an H2CTermReq", "tcp.term_req.received");
 DEVIATION(termreq_of_any_length_taken, "tcp.termreq.too-long", Product::controller, "goes on after an H2CTermReq of 300 bytes",
-          hooks<IgnoresTermReqs>(), "tcp");
+          hooks<IgnoresTermReqs>(), fabrics::kTcp);
 DEVIATION(termreq_of_20_bytes_taken, "tcp.termreq.too-short", Product::controller, "goes on after an H2CTermReq of 20 bytes",
-          hooks<IgnoresTermReqs>(), "tcp");
+          hooks<IgnoresTermReqs>(), fabrics::kTcp);
 DEVIATION(capsules_are_announced_wrong, "tcp.identify.capsules", Product::controller, "announces an in-capsule data offset",
-          hooks<AnnouncesIcdoff>(), "tcp");
+          hooks<AnnouncesIcdoff>(), fabrics::kTcp);
 TCP_PDUS(termreq_without_header, "tcp.termreq.header", "sends C2HTermReq without the header that was wrong",
          &alter<PduType::c2h_term_req, &empties_term_req>);
 TCP_PDUS(termreq_is_not_the_last, "tcp.termreq.last", "sends a response after C2HTermReq", &speaks_after_term_req);
@@ -214,7 +215,7 @@ TCP(r2t_for_large_writes_alone, "tcp.r2t.small", "waits for small data that is i
 TCP(r2t_without_bound, "tcp.r2t.limit-one", "does not look at MAXR2T", "tcp.r2t.limit");
 TCP(r2ts_beyond_maxr2t, "tcp.r2t.limit", "does not look at MAXR2T", "tcp.r2t.limit");
 DEVIATION(h2cdata_is_spoilt, "tcp.h2cdata.written", Product::controller, "writes other data than H2CData brings",
-          hooks<WritesOtherData, std::size_t{9000}>(), "tcp");
+          hooks<WritesOtherData, std::size_t{9000}>(), fabrics::kTcp);
 TCP(h2cdata_of_any_length_taken, "tcp.h2cdata.limit", "takes more than MAXH2CDATA", "tcp.h2c_data.limit");
 TCP(h2cdata_beyond_r2t_taken, "tcp.h2cdata.range", "takes data beyond the R2T", "tcp.h2c_data.range");
 TCP(h2cdata_gap_taken, "tcp.h2cdata.gap", "does not look at DATAO", "tcp.h2c_data.offset");

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "model/deviations/deviation.h"
+#include "wire/fabrics/transports.h"
 #include "wire/tcp/pdu.h"
 
 namespace fb::deviations {
@@ -198,7 +199,8 @@ void speaks_after_term_req(std::uint16_t, std::vector<Bytes>& pdus) {
 }  // namespace
 
 #define TCP(name, requirement, what, point) DEVIATION(name, "tcp.host." requirement, Product::host, what, Departs{"tcp." point})
-#define TCP_HOOKS(name, requirement, what, ...) DEVIATION(name, "tcp.host." requirement, Product::host, what, hooks<__VA_ARGS__>(), "tcp")
+#define TCP_HOOKS(name, requirement, what, ...) \
+  DEVIATION(name, "tcp.host." requirement, Product::host, what, hooks<__VA_ARGS__>(), fabrics::kTcp)
 
 // The greeting.
 TCP(tcp_host_speaks_before_icresp, "icreq.first", "sends a capsule right behind ICReq", "host.early_capsule");

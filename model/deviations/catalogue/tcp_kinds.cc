@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "model/deviations/deviation.h"
+#include "wire/fabrics/transports.h"
 #include "wire/tcp/pdu.h"
 
 namespace fb::deviations {
@@ -50,9 +51,9 @@ class TagsOfTheFirst final : public host::HostHooks {
 }  // namespace
 
 DEVIATION(tcp_long_data_is_wrong, "tcp.pdu.every-field", Product::controller, "sends wrong bytes behind the first 32 KiB of a read",
-          hooks<LongTransfersAreWrong>(), "tcp");
+          hooks<LongTransfersAreWrong>(), fabrics::kTcp);
 DEVIATION(tcp_later_r2ts_are_short, "tcp.data.several-commands", Product::controller, "asks for a dword too little after the first R2T",
-          hooks<LaterR2tsAreShort>(), "tcp");
+          hooks<LaterR2tsAreShort>(), fabrics::kTcp);
 DEVIATION(tcp_any_h2cdata_tag, "tcp.h2cdata.every-value", Product::controller, "takes H2CData with any tag", Departs{"tcp.h2c_data.ttag"});
 DEVIATION(tcp_any_h2cdata_command, "tcp.h2cdata.every-value", Product::controller, "takes H2CData of any command",
           Departs{"tcp.h2c_data.cccid"});
@@ -64,7 +65,7 @@ DEVIATION(tcp_any_header_digest, "tcp.digest.every-bit", Product::controller, "d
 DEVIATION(tcp_any_data_digest, "tcp.digest.every-bit", Product::controller, "does not check data digests", Departs{"tcp.pdu.ddgst"});
 DEVIATION(tcp_any_termreq, "tcp.termreq.every-length", Product::controller, "goes on after H2CTermReq", Departs{"tcp.term_req.received"});
 DEVIATION(tcp_host_tags_of_first, "tcp.host.r2t.every-range", Product::host, "answers every R2T of a write with the tag of the first",
-          hooks<TagsOfTheFirst>(), "tcp");
+          hooks<TagsOfTheFirst>(), fabrics::kTcp);
 DEVIATION(tcp_host_takes_first_piece, "tcp.host.c2hdata.every-piece", Product::host, "takes the first C2HData alone",
           Departs{"tcp.host.c2h_data.first_only"});
 

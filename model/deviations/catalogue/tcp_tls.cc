@@ -1,10 +1,11 @@
 // NVMe/TCP with TLS: the points are those of sim/tls and of the side that holds the keys.
 #include "model/deviations/deviation.h"
+#include "wire/fabrics/transports.h"
 
 namespace fb::deviations {
 
-#define CONTROLLER(name, requirement, what, effect) DEVIATION(name, requirement, Product::controller, what, effect, "tcp")
-#define HOST(name, requirement, what, point) DEVIATION(name, requirement, Product::host, what, Departs{point}, "tcp")
+#define CONTROLLER(name, requirement, what, effect) DEVIATION(name, requirement, Product::controller, what, effect, fabrics::kTcp)
+#define HOST(name, requirement, what, point) DEVIATION(name, requirement, Product::host, what, Departs{point}, fabrics::kTcp)
 
 CONTROLLER(tls_serves_1_2, "tcp.tls.version", "serves clients of TLS 1.2", Departs{"tcp.tls.server.version"});
 CONTROLLER(tls_no_sha256, "tcp.tls.suite.aes-128", "has no TLS_AES_128_GCM_SHA256", Departs{"tcp.tls.server.no_sha256"});
