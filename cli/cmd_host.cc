@@ -12,6 +12,7 @@
 #include "cli/drive/driver.h"
 #include "cli/drive/sessions.h"
 #include "cli/host_session.h"
+#include "cli/mdns.h"
 #include "cli/io_run.h"
 #include "cli/load_run.h"
 #include "cli/usage.h"
@@ -34,6 +35,9 @@ int guarded(const HostArguments& arguments, Body&& body) {
 }
 
 using Json = nlohmann::ordered_json;
+
+/// Avahi says when it has asked everybody, after about a second.
+constexpr Duration kMdnsPatience = Duration::s(5);
 
 const char* kind_of(const host::DiscoveredEntry& entry) {
   return entry.subtype == fabrics::SubsystemType::nvm        ? "subsystem"
@@ -89,6 +93,41 @@ int run_discover(HostSession& session, const DiscoverArguments& arguments) {
     if (failure.end() != WaitEnd::interrupted) throw;
   }
   return 0;
+}
+
+/// "mdns:" asks the local network in place of one service.
+bool by_mdns(const std::string& url) { return url == "mdns:" || url == "mdns"; }
+
+/// Every service that is announced, and the log of each that can be asked.
+int run_discover_by_mdns(const DiscoverArguments& arguments) {
+  if (arguments.persistent) throw UserError("--persistent stays with one service: give its URL in place of mdns:");
+  const std::vector<MdnsService> services = mdns_services(kMdnsPatience);
+  if (services.empty()) throw UserError("mdns: nobody announces a discovery service on the local network");
+  Json all = Json::array();
+  bool failed = false;
+  for (const MdnsService& service : services) {
+    DiscoverArguments one = arguments;
+    const std::string url = conformance::url_text(service.transport, service.at);
+    one.host.url = service.nqn.empty() ? url : url + "/" + service.nqn;
+    Json said = {{"url", url}, {"nqn", service.nqn}, {"name", service.name}, {"host", service.host}};
+    if (!arguments.host.json) fmt::print("{} {}  ({})\n", url, service.nqn, service.name);
+    try {
+      const int code = guarded(one.host, [&](HostSession& session) {
+        const host::DiscoveryResult found = session.discover(!arguments.no_referrals);
+        arguments.host.json ? said.update(log_json(found)) : print_log(found);
+        return 0;
+      });
+      if (code != 0) return code;
+    } catch (const UserError& wrong) {
+      failed = true;
+      said["error"] = wrong.what();
+      if (!arguments.host.json) fmt::print("  {}\n", wrong.what());
+    }
+    all.push_back(std::move(said));
+  }
+  if (arguments.host.json) print_document({{"services", all}});
+  flush_output();
+  return failed ? 1 : 0;
 }
 
 /// ", 64 zones of 1 MiB"; nothing for a namespace without zones.
@@ -464,11 +503,17 @@ void add_host(CLI::App& app, Outcome& outcome) {
   CLI::App* discover = add_one(*host, "discover", "List what a discovery service offers", find->host,
                                "discover tcp://127.0.0.1\n"
                                "Default ports: 8009 over TCP, 4420 over RDMA. NQN is the unique NQN of the service, if "
-                               "it has one.");
+                               "it has one. The URL mdns: stands for all services that are announced on the local network.");
   discover->add_flag("--persistent", find->persistent, "Stay connected and list again on every change");
   discover->add_flag("--no-referrals", find->no_referrals, "Do not follow referrals");
   discover->get_option("--json")->excludes("--persistent");
-  discover->callback([find, &outcome] { outcome.code = guarded(find->host, [&](HostSession& s) { return run_discover(s, *find); }); });
+  discover->callback([find, &outcome] {
+    if (by_mdns(find->host.url)) {
+      outcome.code = run_discover_by_mdns(*find);
+      return;
+    }
+    outcome.code = guarded(find->host, [&](HostSession& s) { return run_discover(s, *find); });
+  });
   simple("connect", "Connect, list the namespaces, disconnect", run_connect);
   simple("identify", "Show Identify Controller and the namespaces", run_identify);
 

@@ -14,6 +14,7 @@
 #include "cli/control/target_control.h"
 #include "cli/control/target_words.h"
 #include "cli/document.h"
+#include "cli/mdns.h"
 #include "cli/rdma_device.h"
 #include "cli/real_session.h"
 #include "cli/tls_options.h"
@@ -53,6 +54,7 @@ struct TargetArguments {
   RdmaDeviceArguments device;
   std::string capture;
   std::string control;
+  bool mdns = false;
 };
 
 /// The sockets of a target, all of one address.
@@ -271,6 +273,19 @@ void say_where(const TargetArguments& arguments, const TargetSockets& sockets, s
   flush_output();
 }
 
+/// What is announced: the listeners of the discovery service, or all where it has none of its own.
+std::vector<MdnsService> announced(const TargetSockets& sockets, const std::string& discovery_nqn) {
+  const std::vector<TargetListeners::Listener> all = sockets.list();
+  const bool apart = std::ranges::any_of(all, &TargetListeners::Listener::discovery_only);
+  std::vector<MdnsService> services;
+  for (const TargetListeners::Listener& one : all) {
+    if (apart && !one.discovery_only) continue;
+    const conformance::FabricUrl url = or_throw(conformance::parse_fabric_url(one.url, conformance::UrlPort::known));
+    services.push_back({"fabricbench " + to_string(url.to), url.transport, url.to, discovery_nqn, {}});
+  }
+  return services;
+}
+
 /// A target that can be told what to do while it serves.
 struct Told {
   explicit Told(World& world) : subsystem(world) {}
@@ -351,6 +366,8 @@ int run_target(const TargetArguments& arguments) {
     told->control.emplace(TargetControl::Parts{target, told->subsystem, device, sockets, chosen.names(), referrals});
     told->socket = or_throw(ControlSocket::open(world, told->control->rpc(), control_path(arguments.control)));
   }
+  std::optional<MdnsAnnouncement> announcement;
+  if (arguments.mdns) announcement.emplace(announced(sockets, std::string(target.discovery().subsystem().options().nqn)));
   const SignalWatcher signals([&] { world.interrupt(); });
   say_where(arguments, sockets, target);
   try {
@@ -417,6 +434,7 @@ void add_target(CLI::App& app, Outcome& outcome) {
   command->add_option("--capture", arguments->capture, "Write a capture here while it runs, with the TLS keys")->type_name("FILE");
   command->add_option("--control", arguments->control, "Take JSON-RPC 2.0 at this unix socket, for its owner alone (fabricbench ctl)")
       ->type_name("unix:PATH");
+  command->add_flag("--mdns", arguments->mdns, "Announce the discovery service by multicast DNS, through Avahi");
   command->add_flag("--busy-poll", arguments->busy_poll, "Never sleep: lower latency, one core fully used");
   command->add_flag("--json", arguments->json, "Print the listeners as one JSON document");
   command->callback([arguments, lenient, &outcome] {
