@@ -26,7 +26,7 @@ struct FieldInfo {
 
 struct LayoutInfo {
   std::string_view name;
-  std::string_view module;  ///< "nvme", "fabrics", "tcp", "rdma", "mctp", "mi"
+  std::string_view module;  ///< the module in Python: fabricbench.wire.MODULE
   std::size_t size = 0;
   std::vector<FieldInfo> fields;
 };

@@ -16,7 +16,7 @@ namespace fb::cli {
 
 struct MdnsService {
   std::string name;       ///< of the instance, as people see it
-  std::string transport;  ///< "tcp" or "rdma"
+  std::string transport;  ///< a name of transports.h
   Endpoint at;
   std::string nqn;   ///< of the discovery subsystem; empty: it did not say
   std::string host;  ///< who announces it; empty: this machine

@@ -38,7 +38,7 @@ drives on an MCTP bus, and tests third-party products against the
 specifications.")
 set(CPACK_DEBIAN_COMMAND_PACKAGE_NAME fabricbench)
 set(CPACK_DEBIAN_COMMAND_DESCRIPTION "conformance test bench for NVMe over Fabrics and NVMe-MI\n${simulates}")
-set(CPACK_DEBIAN_COMMAND_PACKAGE_SUGGESTS "fabricbench-networkdirect, python3-fabricbench, nvme-cli")
+set(CPACK_DEBIAN_COMMAND_PACKAGE_SUGGESTS "fabricbench-networkdirect, python3-fabricbench, nvme-cli, avahi-daemon")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME libfabricbench${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${CMAKE_SOURCE_DIR}/cmake/package/triggers)
