@@ -75,7 +75,7 @@ def until(condition, seconds=20):
 
 
 def test_a_target_announces_its_discovery_service(network):
-    target = Target("--listen", "tcp://127.0.0.1:0", "--namespace", "1M", "--mdns")
+    target = Target("--listen", "tcp://127.0.0.1:14641", "--namespace", "1M", "--mdns")
     try:
         port = target.lines[0].split()[1].rsplit(":", 1)[1]
         until(browse)
@@ -88,17 +88,17 @@ def test_a_target_announces_its_discovery_service(network):
 
 
 def test_a_listener_of_discovery_alone_is_what_is_announced(network):
-    target = Target("--listen", "tcp://127.0.0.4:0", "--discovery-listen", "tcp://127.0.0.4:18009", "--namespace", "1M", "--mdns")
+    target = Target("--listen", "tcp://127.0.0.4:14641", "--discovery-listen", "tcp://127.0.0.4:14642", "--namespace", "1M", "--mdns")
     try:
         until(browse)
-        assert [(row[2], row[3]) for row in browse()] == [("127.0.0.4", "18009")]
+        assert [(row[2], row[3]) for row in browse()] == [("127.0.0.4", "14642")]
     finally:
         target.kill()
     until(lambda: not browse())
 
 
 def test_a_host_finds_what_is_announced(network, fabricbench):
-    targets = [Target("--listen", f"tcp://127.0.0.{last}:0", "--namespace", "1M", "--mdns", "--nqn", f"nqn.2026-11.org.example:n{last}")
+    targets = [Target("--listen", f"tcp://127.0.0.{last}:14641", "--namespace", "1M", "--mdns", "--nqn", f"nqn.2026-11.org.example:n{last}")
                for last in (2, 3)]
     try:
         until(lambda: len(browse()) == 2)
@@ -119,7 +119,7 @@ def test_a_service_that_cannot_be_asked_does_not_hide_the_others(network, fabric
     # Nobody listens there; the keys of its TXT record are written in small letters, as other publishers do.
     published = subprocess.Popen(["avahi-publish", "-s", "absent", "_nvme-disc._tcp", "9", "p=tcp", f"nqn={WELL_KNOWN}"],
                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    target = Target("--listen", "tcp://127.0.0.1:0", "--namespace", "1M", "--mdns")
+    target = Target("--listen", "tcp://127.0.0.1:14641", "--namespace", "1M", "--mdns")
     try:
         until(lambda: len(browse()) == 2)
         found = fabricbench("host", "discover", "mdns:", "--json")
@@ -143,6 +143,6 @@ def test_an_empty_network_is_one_line(network, fabricbench):
 
 def test_without_a_bus_it_is_one_line(tmp_path, fabricbench):
     env = {**os.environ, "DBUS_SYSTEM_BUS_ADDRESS": f"unix:path={tmp_path}/nothing"}
-    for arguments in (["host", "discover", "mdns:"], ["target", "--listen", "tcp://127.0.0.1:0", "--namespace", "1M", "--mdns"]):
+    for arguments in (["host", "discover", "mdns:"], ["target", "--listen", "tcp://127.0.0.1:14641", "--namespace", "1M", "--mdns"]):
         failed = fabricbench(*arguments, env=env)
         assert failed.code == 2 and "avahi-daemon" in failed.err and len(failed.err.splitlines()) == 1, failed.err
