@@ -59,6 +59,7 @@ int parse_and_run(CLI::App& app, Outcome& outcome, int argc, const char* const* 
   try {
     auto words = with_program_marked(app, {argv + std::min(argc, 1), argv + argc});
     if (const std::string unknown = unknown_command(app, words); !unknown.empty()) throw UserError(unknown);
+    if (const std::string wrong = empty_element(app, words); !wrong.empty()) throw UserError(wrong);
     std::reverse(words.begin(), words.end());  // as it wants them
     app.parse(std::move(words));
     return outcome.code;

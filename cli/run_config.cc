@@ -9,6 +9,7 @@
 
 #include "base/suggest.h"
 #include "cli/common.h"
+#include "cli/usage.h"
 
 namespace fb::cli {
 
@@ -129,6 +130,10 @@ class Reader {
   void give(const Key& key, const toml::node& node, const std::vector<std::string>& texts) {
     CLI::Option& option = *command_.get_option(key.option);
     if (option.count() > 0 || texts.empty()) return;
+    for (const std::string& text : texts) {
+      const std::string wrong = option.get_delimiter() == ',' ? empty_element(text) : "";
+      if (!wrong.empty()) refuse(node, fmt::format("{}: {}", key.name, wrong));
+    }
     try {
       option.add_result(texts);
       option.run_callback();

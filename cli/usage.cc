@@ -218,7 +218,8 @@ std::string explain(const CLI::App& program, const CLI::ParseError& error) {
     }
   }
   for (const std::string& word : program.remaining(true)) {
-    if (word != "--") return path_of(command) + ": '" + word + "' was not expected" + hint;
+    // "list deviations" for "list --deviations".
+    if (word != "--") return path_of(command) + ": '" + word + "' was not expected" + option_names(command, "--" + word) + hint;
   }
   std::string what = error.what();
   constexpr std::string_view kRequired = " is required";
@@ -245,6 +246,36 @@ std::string explain(const CLI::App& program, const CLI::ParseError& error) {
     if (equals != std::string::npos) what = what.substr(0, equals) + ": '" + what.substr(equals + 3) + "' is not a number that it takes";
   }
   return what + hint;
+}
+
+std::string empty_element(const std::string& text) {
+  if (!text.starts_with(',') && !text.ends_with(',') && text.find(",,") == std::string::npos) return {};
+  return "'" + text + "' has an element that is empty";
+}
+
+std::string empty_element(const CLI::App& program, const std::vector<std::string>& words) {
+  const CLI::App* command = &program;
+  const CLI::Option* list = nullptr;
+  for (const std::string& word : words) {
+    if (word == "--") break;
+    const auto named = command->get_subcommands([&](const CLI::App* one) { return one->get_name() == word; });
+    if (!named.empty()) {
+      command = named.front();
+      continue;
+    }
+    std::string value = word;
+    if (word.starts_with("--")) {
+      const std::size_t equals = word.find('=');
+      const CLI::Option* const option = command->get_option_no_throw(word.substr(0, equals));
+      list = option != nullptr && option->get_delimiter() == ',' ? option : nullptr;
+      value = equals == std::string::npos ? "" : word.substr(equals + 1);
+    }
+    if (list == nullptr) continue;
+    if (const std::string wrong = empty_element(value); !wrong.empty()) {
+      return list->get_name() + ": " + wrong + " ('" + path_of(*command) + " --help' shows the options)";
+    }
+  }
+  return {};
 }
 
 std::string unknown_command(const CLI::App& program, const std::vector<std::string>& words) {

@@ -38,6 +38,11 @@ std::string explain(const CLI::App& program, const CLI::ParseError& error);
 /// The same for a word that should be a command; empty if all is well.
 std::string unknown_command(const CLI::App& program, const std::vector<std::string>& words);
 
+/// "a,,b", "a,": a list with commas that CLI11 would take as "a,b" and "a". Why the text is no such list; empty if it is one.
+std::string empty_element(const std::string& text);
+/// The same for the words of a command line, with the name of the option; empty if all is well.
+std::string empty_element(const CLI::App& program, const std::vector<std::string>& words);
+
 /// Why a text is none of the words.
 std::string refuse_word(const std::string& text, const std::vector<std::string>& known);
 

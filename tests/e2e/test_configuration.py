@@ -109,6 +109,8 @@ WRONG = [
     ("[run\n", "fabricbench.toml:1: "),
     ("[run]\nseed = 1\nseed = 2\n", "fabricbench.toml:3: "),
     ("[run]\nsuites = [\"fabric\"]\n", "did you mean 'fabrics'?"),
+    ("[run]\nsuites = \"tcp,,nvme\"\n", "fabricbench.toml:2: suites: 'tcp,,nvme' has an element that is empty"),
+    ("[run]\ncases = [\"icreq_*\", \"\"]\n", "fabricbench.toml:2: cases: "),
     ("\xff\xfe", "fabricbench.toml:1: "),
 ]
 
