@@ -363,7 +363,9 @@ void add_campaign(CLI::App& app, Outcome& outcome) {
   CLI::Option* out = add_output(*command, arguments->out, "Folder for the result and the files to replay", "DIR");
   add_hidden_name(*command, "--report", *out);
   command->add_option("--resume", arguments->resume, "Continue where this result (campaign.json) ended")->type_name("FILE");
-  command->add_option("--stop-after", arguments->failures_max, "Stop after this many distinct failures; 0: never")->type_name("N");
+  command->add_option("--stop-after", arguments->failures_max, "Stop after this many distinct failures; 0: never")
+      ->check(check_number)
+      ->type_name("N");
   command->add_flag("--twice", arguments->twice, "Run each world twice and compare the digests");
   command->add_flag("--list-faults", arguments->list_faults, "Print the kinds of faults and stop");
   command->add_flag("--print-plan", arguments->print_plan, "Print the plan as YAML and stop");

@@ -427,6 +427,12 @@ LoadOptions load_options(const IoArguments& arguments, const IoOptions& io) {
   return options;
 }
 
+/// --size and --block-size are whole blocks, or less would be written than was asked for.
+void check_whole_blocks(const char* option, const std::string& text, std::uint64_t bytes, const host::Namespace& space) {
+  if (bytes % space.block_bytes() == 0) return;
+  throw UserError(fmt::format("{} {}: not a whole number of blocks of {} bytes", option, text, space.block_bytes()));
+}
+
 int run_io(HostSession& session, const IoArguments& arguments) {
   IoOptions options;
   options.bytes = or_throw(parse_size(arguments.size));
@@ -443,6 +449,8 @@ int run_io(HostSession& session, const IoArguments& arguments) {
   if (space.facts().zoned()) {
     throw UserError(fmt::format("namespace {} is zoned: zones are written with write and append", space.nsid()));
   }
+  check_whole_blocks("--size", arguments.size, options.bytes, space);
+  check_whole_blocks("--block-size", arguments.block, options.block_bytes, space);
   if (options.bytes > space.blocks() * space.block_bytes()) {
     throw UserError(fmt::format("--size {}: the namespace has {}", arguments.size, size_text(space.blocks() * space.block_bytes())));
   }
@@ -522,7 +530,7 @@ void add_host(CLI::App& app, Outcome& outcome) {
     auto arguments = std::make_shared<ReadWriteArguments>();
     CLI::App* command = add_one(*host, name, what, arguments->host, example);
     command->add_option("--nsid", arguments->host.nsid, "Namespace; default: the first")->type_name("N");
-    command->add_option("--lba", arguments->lba, "First block [0]")->type_name("LBA");
+    command->add_option("--lba", arguments->lba, "First block [0]")->check(check_number)->type_name("LBA");
     if (std::string_view(name) == "read") {
       command->add_option("--blocks", arguments->blocks, "Number of blocks [1]")->check(CLI::Range(1, 1 << 24))->type_name("N");
     }
@@ -538,7 +546,7 @@ void add_host(CLI::App& app, Outcome& outcome) {
     auto zone = std::make_shared<ZoneArguments>();
     CLI::App* command = add_one(*host, name, what, zone->host, example);
     command->add_option("--nsid", zone->host.nsid, "Namespace; default: the first")->type_name("N");
-    command->add_option("--lba", zone->lba, "First block of the zone [0]")->type_name("LBA");
+    command->add_option("--lba", zone->lba, "First block of the zone [0]")->check(check_number)->type_name("LBA");
     command->callback([zone, run, &outcome] { outcome.code = guarded(zone->host, [&](HostSession& s) { return run(s, *zone); }); });
     return std::pair(command, zone);
   };

@@ -172,6 +172,14 @@ void check_nqn(const std::string& option, const std::string& name) {
                   (name.empty() || name.find_first_of(" :.") != std::string::npos ? "disk1" : name));
 }
 
+/// A subsystem listens under one name, whatever a URL says.
+conformance::FabricUrl listener_from(const std::string& option, const std::string& text, conformance::UrlPort port) {
+  conformance::FabricUrl url = or_throw(conformance::parse_fabric_url(text, port));
+  if (url.nqn.empty()) return url;
+  throw UserError(option + " " + text + ": a listener has an address and a port, no NQN" +
+                  (option == "--listen" ? ": the subsystem's is --nqn" : ""));
+}
+
 /// Everything that is known to be wrong before a socket is opened.
 void check_names(const TargetArguments& arguments) {
   check_nqn("--nqn", arguments.nqn);
@@ -296,9 +304,9 @@ struct Told {
 
 int run_target(const TargetArguments& arguments) {
   std::vector<conformance::FabricUrl> urls;
-  for (const std::string& url : arguments.listen) urls.push_back(or_throw(conformance::parse_fabric_url(url)));
+  for (const std::string& url : arguments.listen) urls.push_back(listener_from("--listen", url, conformance::UrlPort::needed));
   for (const std::string& url : arguments.discovery_listen) {
-    urls.push_back(or_throw(conformance::parse_fabric_url(url, conformance::UrlPort::known)));
+    urls.push_back(listener_from("--discovery-listen", url, conformance::UrlPort::known));
   }
   std::vector<subsystem::Referral> referrals;
   for (const std::string& text : arguments.referrals) {

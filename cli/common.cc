@@ -50,12 +50,25 @@ std::string time_text(const char* format) {
 
 }  // namespace
 
-std::string check_seed(const std::string& text) {
+namespace {
+
+bool is_number(const std::string& text) {
   std::uint64_t value = 0;
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error == std::errc() && stop == end) return {};
+  return error == std::errc() && stop == end;
+}
+
+}  // namespace
+
+std::string check_seed(const std::string& text) {
+  if (is_number(text)) return {};
   return "'" + text + "' is not a seed: a seed is a number from 0 to 18446744073709551615";
+}
+
+std::string check_number(const std::string& text) {
+  if (is_number(text)) return {};
+  return "'" + text + "' is no number from 0 to 18446744073709551615";
 }
 
 Result<IpAddress> local_address_towards(const Endpoint& to) {

@@ -31,6 +31,8 @@ struct Outcome {
 
 /// For CLI11's check(): empty, or why the text is no seed. CLI11 itself takes any number of digits.
 std::string check_seed(const std::string& text);
+/// The same for any other number of 64 bits: CLI11 takes "-1" as the largest one.
+std::string check_number(const std::string& text);
 
 /// Our own address on the way to `to`, as the routing table has it.
 Result<IpAddress> local_address_towards(const Endpoint& to);

@@ -38,6 +38,7 @@ std::optional<auth::PskStore> tls_keys(const TlsArguments& arguments) {
     throw UserError("--tls refuses plain connections, which --tls-optional and --tls-concat begin with: choose one of them");
   }
   if (!arguments.any() && !arguments.psk_file.empty()) throw UserError("--psk-file goes with --tls");
+  if (!arguments.any() && arguments.old_derivation) throw UserError("--psk-compat goes with --tls");
   if (!arguments.any()) return std::nullopt;
   if (arguments.psk_file.empty() && arguments.concatenated) return auth::PskStore();
   if (arguments.psk_file.empty()) throw UserError("--tls needs the keys: --psk-file FILE");

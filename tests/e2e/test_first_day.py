@@ -67,6 +67,8 @@ MISSPELT = [
     (["target", "--listen", "tpc://127.0.0.1:4420", "--namespace", "1M"], "did you mean 'tcp://127.0.0.1:4420'?"),
     (["run", "--device", "ND:defualt"], "did you mean 'ND:default'?"),
     (["help"], "'fabricbench [COMMAND] --help' shows it"),
+    (["list", "deviations"], "did you mean '--deviations'?"),
+    (["run", "report"], "did you mean '--report'?"),
 ]
 
 
@@ -114,7 +116,33 @@ NONSENSE = [
     (["mctp", "exec", "--endpoints", "0", "--", "true"], "--endpoints"),
     (["mctp", "exec", "--controllers", "999999999999", "--", "true"], "--controllers"),
     (["shrink", "x.json", "--seconds", "-1"], "--seconds"),
+    # An element that is missing in a list may be the one that was meant.
+    (["run", "--suite", "tcp,,fabrics"], "--suite: 'tcp,,fabrics' has an element that is empty"),
+    (["run", "--suite=tcp,"], "--suite: 'tcp,' has an element that is empty"),
+    (["run", "--suite", "tcp", ",fabrics"], "--suite: ',fabrics' has an element that is empty"),
+    (["run", "--case", ","], "--case: ',' has an element that is empty"),
+    (["run", "--lanes", "plain,"], "--lanes: 'plain,' has an element that is empty"),
+    (["run", "--role", "host,,controller"], "--role: "),
+    (["run", "--transport", ",tcp"], "no transport ',tcp'"),
+    (["run", "--deviation", "connect_takes_sqsize_zero,"], "--deviation: "),
+    (["list", "--suite", "tcp,,nvme"], "--suite: "),
+    (["selftest", "--case", "icreq_*,,icresp_*"], "--case: "),
+    (["campaign", "--deviation", ",read_ends_wrong"], "--deviation: "),
+    (["check", "--tcp-port", "4420,,4421", "x"], "--tcp-port: "),
+    (["host", "connect", "tcp://127.0.0.1:1", "--dhchap-hash", "sha256,,sha384"], "--dhchap-hash: "),
+    (["target", "--listen", AT, "--namespace", "64M", "--lenient", "hostid,,kato"], "--lenient"),
+    (["mctp", "exec", "--network", "1,,2", "--", "true"], "--network: "),
+    (["mctp", "exec", "--deviation", "admin_offset_ignored,", "--", "echo", "a,,b"], "--deviation: "),
+    # Numbers that are none, and not the largest of all.
+    (["host", "read", "tcp://127.0.0.1:1", "--file", "x", "--lba", "-1"], "--lba: '-1' is no number"),
+    (["host", "write", "tcp://127.0.0.1:1", "--file", "x", "--lba", "18446744073709551616"], "--lba"),
+    (["host", "zones", "tcp://127.0.0.1:1", "--lba", "-5"], "--lba: '-5' is no number"),
+    (["campaign", "--stop-after", "-1"], "--stop-after: '-1' is no number"),
     # Options that would have no effect.
+    (["target", "--listen", AT + "/nqn.2026-01.org.example:disk", "--namespace", "64M"], "the subsystem's is --nqn"),
+    (["target", "--listen", AT, "--discovery-listen", "tcp://127.0.0.95/nqn.2026-01.org.example:d", "--namespace", "64M"], "no NQN"),
+    (["target", "--listen", AT, "--namespace", "64M", "--psk-compat"], "--psk-compat goes with --tls"),
+    (["host", "connect", "tcp://127.0.0.1:1", "--psk-compat"], "--psk-compat goes with --tls"),
     (["run", "--captures", "failures"], "--captures is about a report"),
     (["run", "--config", "/nonexistent.toml"], "/nonexistent.toml: cannot be read"),
     (["run", "--annotations", "gitlab"], "'gitlab' is none of github"),
@@ -188,6 +216,13 @@ def test_names_are_resolved(fabricbench, disk):
         assert done.json
     done = fabricbench("run", "--dut", "tcp://localhost:4495", "--case", "connect_refuses_sqsize_zero", "--json")
     assert done.code == 0 and done.json["summary"]["pass"] == 1, done.err
+
+
+@pytest.mark.parametrize("size", [["--size", "100"], ["--size", "1000"], ["--size", "1M", "--block-size", "3"]], ids=" ".join)
+def test_less_than_was_asked_for_is_not_verified(fabricbench, disk, size):
+    done = fabricbench("host", "io", "tcp://127.0.0.1:4495", *size, "--verify")
+    assert done.code == 2 and done.out == ""
+    assert "not a whole number of blocks of 512 bytes" in done.err and done.err.count("\n") == 1
 
 
 def test_a_link_local_address_has_an_interface(fabricbench):
