@@ -53,7 +53,7 @@ class ValueEraser {
     while (at_ < text_.size()) {
       if (at_ > 0 && (is_word(text_[at_ - 1]) || text_[at_ - 1] == '.')) {
         copy(1);
-      } else if (!address() && !dump() && !status() && !time() && !number()) {
+      } else if (!address() && !excerpt() && !dump() && !digest() && !status() && !time() && !number()) {
         copy(1);
       }
     }
@@ -113,6 +113,20 @@ class ValueEraser {
     if (!ends_at(end)) return false;
     if (text_.substr(end).starts_with("...")) end += 3;
     return erase(end - at_, "X");
+  }
+  /// "9c at byte 47": bytes of any number, in hexadecimal, and where they stand.
+  bool excerpt() {
+    const std::size_t length = run_of(at_, is_hex);
+    if (length == 0 || length % 2 != 0 || !text_.substr(at_ + length).starts_with(" at byte ")) return false;
+    return erase(length, "X");
+  }
+  /// The hash of a PSK identity: Base64 with its padding.
+  bool digest() {
+    constexpr std::size_t kLeast = 16;
+    std::size_t length = run_of(at_, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '+' || c == '/'; });
+    if (length < kLeast || text_.substr(at_ + length, 1) != "=") return false;
+    length += run_of(at_ + length, [](char c) { return c == '='; });
+    return erase(length, "X");
   }
   /// "0/02h", and the number behind "FES".
   bool status() {

@@ -73,6 +73,10 @@ TEST(Signature, HasNothingThatDiffersBetweenRuns) {
       {"attempts on controller 17", "2", "3", "attempts on controller N: N"},
       {"answer", "C2HTermReq FES 1 (Invalid PDU Header Field) FEI 24", "C2HTermReq FES 1 (Invalid PDU Header Field) FEI 8",
        "answer: C2HTermReq FES 1 (Invalid PDU Header Field) FEI N"},
+      {"R1 on queue 0", "61 at byte 47", "9c at byte 5", "R1 on queue 0: X at byte N"},
+      {"the nonce", "12345678 at byte 4", "abc1 at byte 14", "the nonce: X at byte N"},
+      {"the identity", "NVMe1G01 nqn m5I+sBhqU5zdBsY1Z/CuobzcWWwaB/MH0u0TUeknaZY=",
+       "NVMe1G01 nqn 05WGF8C9vjxarblNlOzLM5Zt2xXg5QrkaK3q4FWTD+E=", "the identity: NVMe1G01 nqn X"},
       {"LSN", "0x1F2, -3 and 1,024 bytes", "0x7, 12 and 5 bytes", "LSN: N, N and N bytes"},
   };
   for (const auto& row : rows) {
