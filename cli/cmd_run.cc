@@ -167,6 +167,9 @@ std::optional<Stopped> meet(Product& product, bool report) {
   return std::nullopt;
 }
 
+/// How run_cases() begins its remark about a controller that a well-behaved host could not use.
+constexpr std::string_view kUndecided = "not all cases could be decided: ";
+
 int finish(const RunArguments& arguments, RunResult& run, const ReportFacts& facts, const std::optional<ReportFolder>& folder,
            const Gatherer& gathered) {
   // The verdicts reach the terminal whatever becomes of the folder.
@@ -196,6 +199,9 @@ int finish(const RunArguments& arguments, RunResult& run, const ReportFacts& fac
   if (!decided && open != run.cases.end() && !summary.red) {
     throw UserError(fmt::format("{}: no case could be decided; {}: {}", facts.dut, open->info->name, open->reason));
   }
+  // Nor is a product that no host can use, if no case says which rule it breaks.
+  const auto part = std::ranges::find_if(run.remarks, [](const std::string& one) { return one.starts_with(kUndecided); });
+  if (!summary.red && part != run.remarks.end()) throw UserError(facts.dut + ": " + *part);
   return summary.red ? exit_code::red : exit_code::good;
 }
 

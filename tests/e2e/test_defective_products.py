@@ -92,6 +92,15 @@ def test_a_defect_costs_no_run(fabricbench, defect, tmp_path):
     assert all(case["reason"] for case in with_verdict(results, "inconclusive").values())
 
 
+def test_a_product_that_no_host_can_use_is_no_success(fabricbench, tmp_path):
+    """No case of these says what is wrong: Connect of an I/O queue is never answered."""
+    with running("--defect", "io-unanswered") as (url, _):
+        done = fabricbench("run", "--dut", url, "--case", "icresp_*,connect_refuses_sqsize_zero,flush_succeeds", "--report", tmp_path / "report")
+    assert done.code == 2 and "not all cases could be decided: " in done.err and done.err.count("\n") == 1, done.err
+    results = json.loads((tmp_path / "report" / "results.json").read_text())
+    assert with_verdict(results, "pass") and not with_verdict(results, "fail")
+
+
 # A defect that is the business of many cases.
 @pytest.mark.parametrize("defect", ["connect-fails", "identify-fails"])
 def test_whatever_is_wrong_there_is_a_report(fabricbench, defect, tmp_path):

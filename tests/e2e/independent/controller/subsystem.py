@@ -105,6 +105,8 @@ class Subsystem:
                 return wrong(16 if controller is None else 512 if controller.host != names[1] else 0)
             if qid > controller.queues or not controller.ready or qid in controller.io:
                 return Answer(SEQUENCE) if qid in controller.io else wrong(42, in_data=False)
+            if self.options.defect == "io-unanswered":
+                return Answer(later=True)
             controller.io[qid] = queue
         queue.joins(controller, qid, size + 1, flow_control=not (self.options.no_flow_control and attributes & 4))
         return number(controller.identifier | (0x20000 if self.options.defect == "authreq" else 0))
