@@ -4,6 +4,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+import draw  # noqa: E402
 import mutate  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -60,7 +61,7 @@ class Places(unittest.TestCase):
 
     def test_every_product_source_is_read_and_keeps_its_tokens(self):
         count = 0
-        for top in ("model", "networkdirect", "sim", "wire"):
+        for top in draw.TOPS:
             for file in sorted((ROOT / top).rglob("*.cc")):
                 text = file.read_text()
                 found = mutate.places(text)
@@ -75,6 +76,12 @@ class Places(unittest.TestCase):
                             back = back.replace(edit.replace("{n}", str(number)), "", 1)
                 self.assertNotIn("fb_mutation", back, file)
         self.assertGreater(count, 20000)
+
+    def test_every_reviewed_entry_names_a_place(self):
+        known = {path: {one.key for one in draw.mutants_of(path)} for path in {key[0] for key in draw.reviewed()}}
+        stale = [key for key in draw.reviewed() if key not in known[key[0]]]
+        self.assertEqual(stale, [])
+        self.assertGreater(len(draw.reviewed()), 40)
 
 
 if __name__ == "__main__":

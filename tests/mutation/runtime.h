@@ -3,7 +3,11 @@
 //
 // FABRICBENCH_MUTANT=N turns on mutant N. FABRICBENCH_MUTANTS_MET=FILE: at the end the cases and lanes are written there in which
 // each mutant would have made a difference at its place (a comparison came out otherwise, a statement was left out).
+// FABRICBENCH_MUTANT_CASES=FILE: only these cases are run, each a line "LANE CASE". With a mutant on, the first red case is printed and
+// ends the run, and a case that takes long ends it by SIGPROF.
 #pragma once
+
+#include <sys/time.h>
 
 #include <concepts>
 #include <cstdio>
@@ -20,12 +24,14 @@
 namespace fb_mutation {
 
 inline constexpr int kMutantsMax = 1 << 16;
+inline constexpr int kCaseSeconds = 15;  // of processor time; the longest takes less than one
 
 class State {
  public:
   State() {
     if (const char* number = std::getenv("FABRICBENCH_MUTANT")) active_ = std::atoi(number);
     path_ = std::getenv("FABRICBENCH_MUTANTS_MET");
+    if (const char* cases = std::getenv("FABRICBENCH_MUTANT_CASES")) read(cases);
   }
   ~State() {
     if (path_ == nullptr) return;
@@ -47,6 +53,19 @@ class State {
     return active_ == number;
   }
 
+  /// Whether this case is not wanted; if it is, its time begins.
+  bool leaves_out(std::string_view lane, std::string_view name) {
+    if (!cases_.empty() && !cases_.contains(std::string(lane) + " " + std::string(name))) return true;
+    if (active_ != 0) limit_time();
+    return false;
+  }
+  void is_red(std::string_view name, std::string_view requirement) const {
+    if (active_ == 0) return;
+    std::printf("red %.*s %.*s\n", static_cast<int>(name.size()), name.data(), static_cast<int>(requirement.size()), requirement.data());
+    std::fflush(stdout);
+    std::_Exit(1);
+  }
+
   using Here = std::pair<int, int>;  // lane, case
   Here here() const { return here_; }
   void enter(Here here) {
@@ -60,7 +79,22 @@ class State {
   }
 
  private:
+  void read(const char* path) {
+    std::FILE* const file = std::fopen(path, "r");
+    char line[256];
+    while (file != nullptr && std::fgets(line, sizeof line, file) != nullptr) {
+      const std::string_view text = line;
+      cases_.emplace(text.substr(0, text.find('\n')));
+    }
+    if (file != nullptr) std::fclose(file);
+  }
+  static void limit_time() {
+    const itimerval limit = {{0, 0}, {kCaseSeconds, 0}};
+    setitimer(ITIMER_PROF, &limit, nullptr);
+  }
+
   int active_ = 0;
+  std::set<std::string> cases_ = {};
   const char* path_ = nullptr;
   std::vector<std::string> names_ = {"*"};  // outside of every case
   std::map<std::string, int> numbers_ = {{"*", 0}};
