@@ -31,7 +31,8 @@ IDENTITY = re.compile(
     r"nqn|host_?id|key|uuid|guid|tag|cntlid|eid|digest|secret|token|qpn|nonce|challenge|response|cid|nsid|psn|address|serial|"
     r"crc|guard|instance|sequence", re.IGNORECASE)
 # What is the bench's own in a product: deviations, its record of what happened, assertions.
-MACHINERY = {"departs", "trace", "mark", "unhooked", "hooks", "hooks_", "hooked_", "tolerates", "refuses", "BENCH_ASSERT"}
+MACHINERY = {"departs", "trace", "mark", "unhooked", "hooks", "hooks_", "hooked_", "tolerates", "refuses", "note", "fold", "append_field",
+             "BENCH_ASSERT"}
 # Names of functions that do nothing else, and of the parameter of what is done to an object that is gone.
 DEPARTURE = re.compile(r"depart_|stale$")
 NOT_A_STATEMENT = {"return", "case", "default", "break", "continue", "using", "const", "constexpr", "static", "auto", "typedef",
@@ -177,9 +178,10 @@ class _Finder:
             open_ = index + 2 if fixed else index + 1
             close = self.partner.get(open_, end)
             if not fixed and text != "catch":
-                if text == "if" and not self.is_machinery(open_, close):
+                machinery = self.is_machinery(open_, close) or self.is_gone_on(open_, close)
+                if text == "if" and not machinery:
                     self.condition(open_, close)
-                if text == "if" and self.is_machinery(open_, close):  # what it guards is the deviation, or the record
+                if text == "if" and machinery:  # what it guards is the deviation, or the record
                     return (self.partner.get(close + 1, end) if self.at(close + 1) == "{" else self.end_of(close + 1, end)) + 1
                 self.expression(open_ + 1, close)
             return close + 1
@@ -199,6 +201,11 @@ class _Finder:
 
     def is_machinery(self, index: int, end: int) -> bool:
         return any(token.text in MACHINERY or token.text.startswith("depart_") for token in self.tokens[index:end])
+
+    def is_gone_on(self, open_: int, close: int) -> bool:
+        """`if (!queue.refuse(...))`: a deviation lets pass what was to be refused."""
+        texts = [token.text for token in self.tokens[open_ + 1:close]]
+        return texts[:1] == ["!"] and "refuse" in texts and not {"&&", "||"} & set(texts)
 
     def end_of(self, index: int, end: int) -> int:
         while index < end and self.at(index) != ";":

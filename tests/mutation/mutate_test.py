@@ -42,7 +42,7 @@ class Places(unittest.TestCase):
 
     def test_what_declares_or_belongs_to_the_bench_is_left_alone(self):
         for body in ("static_assert(kSize == 5);", "constexpr int n = 5;", 'world.trace().mark("a.b", 5);',
-                     "if (departs(departure::late)) return 5;", "depart_after(a, 5);", "if (a.refuses()) return 5;",
+                     "if (departs(departure::late)) return 5;", "depart_after(a, 5);", "if (a.refuses()) return 5;", "if (!q.refuse(a, b)) return go(5);",
                      "const auto f = [](Type& stale) { stale.go(5); };", "BENCH_ASSERT(a < b);", "const Type name(other);",
                      "std::array<char, 5> a = {};", "unsigned char a[5];"):
             with self.subTest(body=body):

@@ -15,6 +15,7 @@ from draw import ROOT, Mutant
 BUILD = ROOT / "build/release"
 OUT = ROOT / "build/mutants"
 NUMBERS = OUT / "numbers.json"
+LINKED = OUT / "linked"
 RUNTIME = Path(__file__).parent / "runtime.h"
 # Compiling is the larger part of a small sample: the commands of the release build, but for these.
 OPTIONS = ["-O1", "-w", "-Wno-narrowing"]
@@ -165,7 +166,11 @@ def link(objects: list[str]) -> Path:
                            text=True, check=True).stdout.strip().split("\n")
     command = next(line for line in reversed(lines) if " -o bin/fabricbench" in line)
     program = OUT / "fabricbench"
+    newest = max(Path(one).stat().st_mtime for one in [*objects, str(BUILD / "bin/fabricbench")])
+    if program.exists() and LINKED.exists() and LINKED.read_text() == " ".join(objects) and newest < program.stat().st_mtime:
+        return program
     # A rewritten object comes before the libraries, so that their member of the same name is never taken.
     command = command.replace(" -o bin/fabricbench", f" {shlex.join(objects)} -o {shlex.quote(str(program))}")
     subprocess.run(command.split("&&", 1)[1].rsplit("&&", 1)[0] if command.startswith(":") else command, shell=True, cwd=BUILD, check=True)
+    LINKED.write_text(" ".join(objects))
     return program

@@ -89,9 +89,7 @@ class Measuring:
 
     def plain(self, number: int) -> Outcome:
         outcome = suite.tried(self.command, number, self.chosen[number], self.met, self.met.plain(number))
-        _, left = self.met.lanes(number, 0)
-        outcome.left = 0 if outcome.how else left
-        outcome.lanes = not outcome.left
+        outcome.lanes = bool(outcome.how)
         return outcome
 
     def in_lanes(self, number: int) -> Outcome:
@@ -119,9 +117,20 @@ class Measuring:
 
     def all(self) -> dict[int, Outcome]:
         self.each("plain", [number for number in self.chosen if number not in self.outcomes], self.plain)
-        self.each("in lanes", [number for number, outcome in self.outcomes.items() if not outcome.how and not outcome.lanes],
-                  self.in_lanes)
+        left = [number for number, outcome in self.outcomes.items() if not outcome.lanes]
+        if left and not self.is_over():
+            others = [lane["name"] for lane in suite.asked(self.command, "run", "--list-lanes") if lane["name"] != suite.PLAIN]
+            self.met.add(suite.honest(self.command, program.OUT, others, 4 * self.options.jobs, self.options.jobs))
+            say(f"{len(left)} are left for lanes after {time.monotonic() - self.start:.0f} s")
+        if not self.met.red:
+            self.each("in lanes", left, self.in_lanes)
         return self.outcomes
+
+
+def is_green(met: suite.Met) -> bool:
+    if met.red:
+        say(f"without a defect the suite is red: {', '.join(met.red[:5])}")
+    return not met.red
 
 
 def main() -> int:
@@ -137,14 +146,14 @@ def main() -> int:
     command, dropped = program.build(set(chosen), pool, options.jobs)
     chosen = {number: one for number, one in chosen.items() if number not in dropped}
     built = time.monotonic() - start
-    met = suite.honest(command, program.OUT, options.jobs)
-    if met.red:
-        say(f"without a defect the suite is red: {', '.join(met.red[:5])}")
+    met = suite.honest(command, program.OUT, [suite.PLAIN], 1, 1)
+    if not is_green(met):
         return 2
-    passed = sum(number in met.pairs for number in chosen)
-    say(f"built in {built:.0f} s, {len(dropped)} do not compile; {passed} of {len(chosen)} make a difference at their place in some "
-        f"case, seen after {time.monotonic() - start:.0f} s")
+    say(f"built in {built:.0f} s, {len(dropped)} do not compile; {sum(number in met.pairs for number in chosen)} of {len(chosen)} make a "
+        f"difference at their place in the plain run, seen after {time.monotonic() - start:.0f} s")
     outcomes = Measuring(command, chosen, met, options, start).all()
+    if not is_green(met):
+        return 2
     say(f"{len(outcomes)} of {len(chosen)} after {time.monotonic() - start:.0f} s")
 
     ones = [scores.Tried(chosen[number], outcome, met.some(number)) for number, outcome in sorted(outcomes.items())]

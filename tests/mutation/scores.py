@@ -70,16 +70,18 @@ def write_document(file: Path, result: dict, options: argparse.Namespace) -> Non
         return [f"| {name} | " + " | ".join(HEADS[1:]) + " |", "|---" * len(HEADS) + "|",
                 *("| " + " | ".join(str(cell) for cell in row) + " |" for row in rows_of(group)), ""]
 
-    short = [f"- {result['lanes_not_tried']} survivors were not tried in lanes: the time was over. They count as survivors."]
+    untried = result["lanes_not_tried"]
+    short = [f"The time was over before {untried} of the {result['survived']} survivors were tried in lanes: the scores here are lower "
+             "bounds.", ""] if untried else []
     file.write_text("\n".join([
         "# How far a verdict can be trusted", "",
         f"{result['mutants']} mutants: small defects drawn by a program (seed {options.seed}) from the sources of the emulated products, "
         "none of them written with a case in view. `ci/mutants` puts them behind switches in one command and runs, with each, the cases "
         f"in which it makes a difference at its place: in the plain run all of them, then up to {options.most} in other lanes, until one "
         "is red. This page is written by `ci/mutants --document docs/trust.md`.", "",
-        f"The suite finds **{result['killed']} of {result['killed'] + result['survived']}** that somebody could see "
+        f"The suite finds **{result['killed']} of {result['killed'] + result['survived']}** that are not known to be harmless "
         f"({100 * result['score']:.1f} %).", "",
-        *table("area", {**result["areas"], "all": result}), *table("kind", result["kinds"]),
+        *short, *table("area", {**result["areas"], "all": result}), *table("kind", result["kinds"]),
         "- *Equivalent* are survivors in `tests/mutation/reviewed`, each with the reason why nobody could see it or why "
         "the specification allows it. The score leaves them out.",
         "- *Survived*: nobody has looked at these, or they are gaps. "
@@ -91,4 +93,4 @@ def write_document(file: Path, result: dict, options: argparse.Namespace) -> Non
         "- Several defects at once: one may hide another.",
         "- Code that virtual time never reaches (sockets, files, Windows) is left out of the draw.",
         "- False alarms: a suite that fails everything would have the best score. The legal variants and the real peers are about those.",
-        *(short if result["lanes_not_tried"] else []), ""]))
+        ""]))

@@ -79,12 +79,6 @@ class Met:
             split = (place.split(":") for place in places)
             self.pairs.setdefault(int(number), set()).update((names[int(lane)], names[int(case)]) for lane, case in split)
 
-    def add(self, code: int, out: str) -> None:
-        cases = json.loads(out)["cases"] if out else []
-        self.requirements |= {case["name"]: case["requirement"] for case in cases}
-        if code != 0:
-            self.red += [case["name"] for case in cases if case["verdict"] not in ("pass", "skip")] or [f"exit code {code}"]
-
     def plain(self, number: int) -> set[Pair]:
         """Those of the plain run. What is met while the product is asked what it declares belongs to every case."""
         met = self.pairs.get(number, set())
@@ -98,27 +92,43 @@ class Met:
         met.sort(key=lambda pair: hashlib.sha256(repr(pair).encode()).digest())
         return set(met[:most]), max(0, len(met) - most)
 
+    def add(self, other: Met) -> None:
+        for number, pairs in other.pairs.items():
+            self.pairs.setdefault(number, set()).update(pairs)
+        self.red += other.red
+
     def some(self, number: int) -> list[str]:
         """Up to three, of the plain run where they are in it."""
         met = self.pairs.get(number, set())
         return sorted({name for lane, name in met if lane == PLAIN} or {name for _, name in met})[:3]
 
 
-def honest(program: Path, out: Path, jobs: int) -> Met:
-    """One run without a defect. The same seed goes the same way up to the first difference: where a mutant makes none, it need
-    not be tried."""
-    listed = subprocess.run([str(program), "run", "--list-lanes", "--json"], capture_output=True, text=True, check=True).stdout
-    lanes = [lane["name"] for lane in json.loads(listed)["lanes"]]
-    parts = [lanes[at::4 * jobs] for at in range(4 * jobs)]
+def asked(program: Path, *words: str) -> list[dict]:
+    out = subprocess.run([str(program), *words, "--json"], capture_output=True, text=True, check=True).stdout
+    return json.loads(out)["lanes" if "--list-lanes" in words else "cases"]
 
-    def part(at: int) -> tuple[int, str]:
-        return run(program, ["--lanes", ",".join(parts[at])], FABRICBENCH_MUTANT="0", FABRICBENCH_MUTANTS_MET=str(out / f"met{at}"))
 
-    met = Met()
+def honest(program: Path, out: Path, lanes: list[str], parts: int, jobs: int) -> Met:
+    """A run of these lanes without a defect. The same seed goes the same way up to the first difference: where a mutant makes none,
+    it need not be tried. What an earlier run of the same command found is taken over."""
+    met = Met(requirements={case["name"]: case["requirement"] for case in asked(program, "list")})
+
+    def part(some: list[str]) -> tuple[Path, str]:
+        file = out / f"met-{hashlib.sha256(repr(some).encode()).hexdigest()[:12]}"
+        if file.exists() and file.stat().st_mtime > program.stat().st_mtime:
+            return file, ""
+        code, text = run(program, ["--lanes", ",".join(some)], FABRICBENCH_MUTANT="0", FABRICBENCH_MUTANTS_MET=f"{file}.new")
+        if code != 0:
+            return file, text or f"exit code {code}"
+        os.replace(f"{file}.new", file)
+        return file, ""
+
     with concurrent.futures.ThreadPoolExecutor(jobs) as threads:
-        for at, done in enumerate(threads.map(part, range(len(parts)))):
-            met.add(*done)
-            met.read(out / f"met{at}")
+        for file, red in threads.map(part, [lanes[at::parts] for at in range(min(parts, len(lanes)))]):
+            if red:
+                met.red.append(outcome_of(1, red).case or red[:100])
+            else:
+                met.read(file)
     return met
 
 
