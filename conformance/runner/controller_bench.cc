@@ -5,8 +5,10 @@
 
 #include "conformance/evidence/behind_the_wire.h"
 #include "conformance/runner/embedded_controller.h"
+#include "conformance/runner/managed_setup.h"
 #include "conformance/runner/questions.h"
 #include "model/auth/host_auth.h"
+#include "model/deviations/in_band.h"
 #include "wire/fabrics/auth_messages.h"
 
 namespace fb::conformance {
@@ -145,6 +147,10 @@ ControllerBench::ControllerBench(World& world, const Environment& environment)
     soft_hooks_ = environment.deviations->soft_hooks();
     product_ = std::make_unique<EmbeddedController>(world, ControllerPlace(network_->product, setup.product_address, soft_hooks_.get()),
                                                     setup, subsystem_hooks_.get());
+    if (setup.managed->in_band) {
+      environment.deviations->alter(setup.managed->drive);
+      product_->manage(*setup.managed, deviations::in_band_hooks(*environment.deviations));
+    }
     at_ = around_.second_port ? product_->add_port(kLanePort) : product_->at();
     nqn_ = setup.subsystem.nqn;
     side_ = std::make_unique<EmbeddedHostFabric>(world, network_->bench, device, setup);

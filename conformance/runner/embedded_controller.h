@@ -7,6 +7,10 @@
 #include "conformance/runner/embedded.h"
 #include "model/subsystem/target.h"
 
+namespace fb::mi {
+class Device;
+}
+
 namespace fb::conformance {
 
 /// Where a controller is: at a host of a simulated network, or of this machine.
@@ -34,8 +38,13 @@ class EmbeddedController {
   Endpoint add_port(std::uint16_t portid);
   /// Null without TLS.
   transport::TlsSide* tls() { return tls_.get(); }
+  /// From now on there are NVMe-MI Send and Receive. Hooks may be null.
+  void manage(const ManagedSetup& setup, std::unique_ptr<mi::EndpointHooks> hooks);
+  /// manage() has been called.
+  mi::Device& managed();
 
  private:
+  struct Management;
   std::unique_ptr<transport::ControllerFabric> listen(std::uint16_t port, transport::ControllerAcceptor& acceptor);
 
   World& world_;
@@ -53,6 +62,7 @@ class EmbeddedController {
   std::vector<std::unique_ptr<transport::ControllerFabric>> more_listeners_;
   subsystem::Target target_;
   subsystem::Subsystem* subsystem_ = nullptr;
+  std::shared_ptr<Management> management_;  // shared: its type is known to embedded_management.cc alone
 };
 
 }  // namespace fb::conformance

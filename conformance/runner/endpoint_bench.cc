@@ -10,6 +10,7 @@
 #include "conformance/runner/kernel_peer.h"
 #include "model/drive/drive.h"
 #include "model/drive/smbus_slaves.h"
+#include "model/mi/in_band.h"
 #include "sim/mctp/serial_fd.h"
 
 namespace fb::conformance {
@@ -181,6 +182,7 @@ struct EndpointBench::Embedded {
     node = std::make_unique<mctp::SimpleDevice>(world, product_binding, node_options, end);
     drive = std::make_unique<mi::Drive>(world, *node, std::move(setup.managed->drive),
                                         mi::DriveHooks{nullptr, mi_hooks.get(), mctp_hooks.get()});
+    if (setup.managed->in_band) tunnel = std::make_unique<mi::InBand>(drive->device(), endpoint, mi_hooks.get());
     if (segment->smbus() != nullptr) {
       slaves = std::make_unique<mi::SmbusSlaves>(*segment->smbus(), drive->device(), endpoint.port, mi_hooks.get());
     }
@@ -214,6 +216,7 @@ struct EndpointBench::Embedded {
   std::unique_ptr<mctp::EndpointHooks> mctp_hooks;
   std::unique_ptr<mctp::SimpleDevice> node;
   std::unique_ptr<mi::Drive> drive;
+  std::unique_ptr<mi::InBand> tunnel;
   std::unique_ptr<mi::SmbusSlaves> slaves;
   std::unique_ptr<mctp::SimpleDevice> second_node;
   std::unique_ptr<mi::Endpoint> second;

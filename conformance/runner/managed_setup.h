@@ -22,6 +22,8 @@ struct ManagedSetup {
   bool second_bus = false;
   /// The bench gives it an EID before the case begins.
   bool assigned = true;
+  /// There are NVMe-MI Send and Receive; in role controller they are of a device with the options of `drive`.
+  bool in_band = false;
   mctp::SmbusOptions smbus;
   mctp::SerialOptions serial;
   mctp::PcieOptions pcie;

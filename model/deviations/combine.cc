@@ -1,6 +1,7 @@
 // Several deviations as one object of hooks: tables are looked through, hand-written hooks are asked in
 // the order of their choice.
 #include "model/deviations/deviation.h"
+#include "model/deviations/in_band.h"
 #include "model/drive/drive.h"
 
 namespace fb::deviations {
@@ -179,9 +180,8 @@ class CombinedSoft final : public softroce::SoftHooks {
 
 class CombinedEndpoint final : public mi::EndpointHooks {
  public:
-  explicit CombinedEndpoint(const std::vector<const Deviation*>& chosen)
-      : points_(points_of(chosen, [](Product p) { return p == Product::endpoint; })),
-        made_(made_of<mi::EndpointHooks, MakeEndpointHooks>(chosen)) {
+  CombinedEndpoint(const std::vector<const Deviation*>& chosen, bool (*concerns)(Product))
+      : points_(points_of(chosen, concerns)), made_(made_of<mi::EndpointHooks, MakeEndpointHooks>(chosen)) {
     for (const Deviation* deviation : chosen) {
       if (const auto* tolerate = std::get_if<Tolerate>(&deviation->effect)) tolerated_.push_back(tolerate->check);
       if (const auto* answer = std::get_if<AnswerMi>(&deviation->effect)) answers_.push_back(*answer);
@@ -334,8 +334,13 @@ std::unique_ptr<softroce::SoftHooks> DeviationSet::soft_hooks() const {
 }
 
 std::unique_ptr<mi::EndpointHooks> DeviationSet::endpoint_hooks() const {
-  if (!any_of(chosen_, [](Product p) { return p == Product::endpoint; })) return nullptr;
-  return std::make_unique<CombinedEndpoint>(chosen_);
+  constexpr auto concerns = [](Product p) { return p == Product::endpoint; };
+  return any_of(chosen_, concerns) ? std::make_unique<CombinedEndpoint>(chosen_, concerns) : nullptr;
+}
+
+std::unique_ptr<mi::EndpointHooks> in_band_hooks(const DeviationSet& set) {
+  constexpr auto concerns = [](Product p) { return p == Product::controller; };
+  return any_of(set.chosen(), concerns) ? std::make_unique<CombinedEndpoint>(set.chosen(), concerns) : nullptr;
 }
 
 std::unique_ptr<mi::RequesterHooks> DeviationSet::requester_hooks() const {

@@ -194,10 +194,9 @@ bool Agent::common_checks(Exchange& exchange) {
     const bool allowed = buffer_offered() && allowed_with_buffer(kind, exchange.opcode());
     if (!allowed && refuse(exchange, check::command_buffer)) return false;
   }
-  if (head.get(header::ciap) && !auto_pause_offered() && options_.auto_pause_refused && refuse(exchange, check::command_ciap)) {
-    return false;
-  }
-  return true;
+  if (!head.get(header::ciap) || auto_pause_offered()) return true;
+  const bool refused = in_band_ ? device_.has(Revision::r1_2) : options_.auto_pause_refused;
+  return !refused || !refuse(exchange, check::command_ciap);
 }
 
 void Agent::execute(Exchange& exchange) {

@@ -27,6 +27,8 @@ constexpr SupportedCommand kWithBuffer[] = {
 
 constexpr Opcode kOptionalCommands[] = {Opcode::vpd_write,   Opcode::reset,        Opcode::ses_receive, Opcode::ses_send,
                                         Opcode::buffer_read, Opcode::buffer_write, Opcode::shutdown};
+/// What every endpoint must have, and a controller need not.
+constexpr Opcode kOptionalInBand[] = {Opcode::read_data_structure, Opcode::configuration_set, Opcode::configuration_get};
 
 }  // namespace
 
@@ -166,6 +168,9 @@ Bytes Agent::controller_list(std::uint16_t first) const {
 std::vector<SupportedCommand> Agent::optional_commands(const subsystem::Controller* controller) const {
   std::vector<SupportedCommand> commands;
   const bool lies = departs(departure::ds_optional_lies);
+  for (const Opcode opcode : kOptionalInBand) {
+    if (in_band_) commands.push_back({MessageKind::mi_command, static_cast<std::uint8_t>(opcode)});
+  }
   for (const Opcode opcode : kOptionalCommands) {
     const auto code = static_cast<std::uint8_t>(opcode);
     if (command_supported(code) || lies) commands.push_back({MessageKind::mi_command, code});

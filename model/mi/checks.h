@@ -47,10 +47,12 @@ struct Check {
   X(pcie_locked, "mi.pcie.locked", access_denied)                          \
   X(pcie_inaccessible, "mi.pcie.inaccessible", pcie_inaccessible)          \
   X(primitive_opcode, "mi.primitive.opcode", invalid_opcode)               \
+  X(in_band_direction, "mi.in_band.direction", invalid_opcode)             \
   X(abort_impossible, "mi.primitive.abort", unable_to_abort)
 
 // X(identifier, name, byte, bit): Invalid Parameter
 #define FB_MI_PARAMETER_CHECKS(X)                                          \
+  X(in_band_header, "mi.in_band.header", 0, 0)                             \
   X(command_buffer, "mi.command.meb", 2, 0)                                \
   X(command_ciap, "mi.command.ciap", 2, 1)                                 \
   X(read_ds_type, "mi.read_ds.dtyp", 11, 0)                                \

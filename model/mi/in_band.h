@@ -1,5 +1,6 @@
 // The in-band tunnel: NVMe-MI Send and Receive of a host's admin queue, executed by an agent for each
-// controller. No message check, no slots, no buffer; commands of buses and endpoints are not offered.
+// controller. No message check, no slots, no buffer; commands of buses and endpoints are not offered. What is wrong with
+// a command stands in DW0, whose NVMe status is a success.
 #pragma once
 
 #include <map>
@@ -26,10 +27,13 @@ class InBand final : private subsystem::InBandManagement {
   std::size_t data_bytes(const subsystem::InBandRequest& request) override;
   subsystem::InBandAnswer on_request(const subsystem::InBandRequest& request) override;
   Agent& agent(std::uint16_t cntlid);
+  static bool misplaced(Agent& agent, Exchange& exchange, bool send);
+  static subsystem::InBandAnswer answer_of(ByteView response);
 
   Device& device_;
   EndpointOptions options_;
   EndpointHooks& hooks_;
+  const bool hooked_;
   std::map<std::uint16_t, std::unique_ptr<Agent>> agents_;
 };
 

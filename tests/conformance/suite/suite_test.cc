@@ -76,6 +76,7 @@ std::set<std::string, std::less<>> points_of(Product product) {
       for (const auto& one : transport::kTransportFaultPoints) points.emplace(one.name);
       for (const auto& one : transport::kTcpControllerFaultPoints) points.emplace(one.name);
       for (const auto& one : auth::kAuthFaultPoints) points.emplace(one.name);
+      for (const auto& one : mi::kEndpointFaultPoints) points.emplace(one.name);
       break;
     case Product::host:
       for (const auto& one : auth::kAuthFaultPoints) points.emplace(one.name);
