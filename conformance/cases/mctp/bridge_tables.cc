@@ -1,0 +1,153 @@
+// Bridges: packets of no message, tables that take several answers, units on the way, and who has a UUID.
+#include <algorithm>
+#include <set>
+
+#include "conformance/cases/mctp/bridge_scene.h"
+
+namespace fb::conformance {
+namespace {
+
+using mctp::control::Command;
+using mctp::control::Completion;
+
+/// Packets that came from that endpoint, with control messages.
+std::vector<MctpPacket> packets_from(PlayedDevice& at, mctp::Eid source) {
+  std::vector<MctpPacket> found;
+  while (auto seen = at.raw().next_packet(Duration::ms(200))) {
+    if (seen->packet.source == source) found.push_back(seen->packet);
+  }
+  return found;
+}
+
+/// Packets that no endpoint makes a message of, and messages that are none of a bridge's business.
+std::vector<MctpPacket> strange_packets(PlayedDevice& from, mctp::Eid to) {
+  struct Shape {
+    bool som, eom, owner;
+    std::uint8_t sequence, tag, type;
+    std::size_t bytes;
+  };
+  const Shape kShapes[] = {{false, false, true, 2, 0, kVendorType, 64},  // a middle without a start
+                           {false, true, true, 3, 1, kVendorType, 7},    // an end without one
+                           {true, false, true, 0, 2, kVendorType, 64},   // a start
+                           {true, false, true, 0, 2, kVendorType, 64},   // and once more
+                           {false, false, true, 3, 2, kVendorType, 64},  // two sequence numbers left out
+                           {false, true, true, 3, 2, kVendorType, 1},    // and one that was there
+                           {true, true, false, 1, 7, kVendorType, 20},   // an answer that nobody asked for
+                           {true, true, false, 2, 6, 0x00, 12},          // one of the control protocol
+                           {true, true, true, 3, 5, 0x6F, 64},           // a reserved message type
+                           {true, true, true, 0, 4, 0x80 | 0x04, 40}};   // one with a message integrity check
+  std::vector<MctpPacket> packets;
+  for (const Shape& one : kShapes) {
+    MctpPacket packet = from.raw().packet();
+    packet.destination = to;
+    packet.som = one.som, packet.eom = one.eom, packet.owner = one.owner;
+    packet.sequence = one.sequence, packet.tag = one.tag;
+    for (std::size_t i = 0; i < one.bytes; ++i) packet.payload.push_back(static_cast<std::uint8_t>(7 * i + packets.size()));
+    packet.payload[0] = one.type;
+    if (one.type == 0x00) packet.payload[1] = 0x11, packet.payload[2] = static_cast<std::uint8_t>(Command::get_endpoint_id);
+    packets.push_back(std::move(packet));
+  }
+  return packets;
+}
+
+}  // namespace
+
+CONFORMANCE_CASE(bridges_look_at_no_messages, "mctp.bridge.packets", roles::bus, over_buses) {
+  const Bridged scene = bridged(bench, check);
+  turn_to_bridge(bench, scene, scene.near);
+  forget_all(scene);
+  const auto one_way = [&](PlayedDevice& from, PlayedDevice& to, std::string_view way) {
+    const auto sent = strange_packets(from, to.eid());
+    for (const MctpPacket& packet : sent) from.raw().send(packet);
+    from.raw().wait_until_said();
+    const auto came = packets_from(to, from.eid());
+    if (!check.equal(fmt::format("packets {}", way), came.size(), sent.size())) return;
+    for (std::size_t i = 0; i < came.size(); ++i) check.bytes(fmt::format("packet {} {}", i, way), to_bytes(came[i]), to_bytes(sent[i]));
+  };
+  one_way(scene.near, scene.far, "through the bridge");
+  one_way(scene.farther, scene.other, "back through the bridge");
+}
+
+CONFORMANCE_CASE(long_routing_tables_take_several_answers, "mctp.bridge.routing.whole", roles::bus, over_buses) {
+  const Bridged scene = bridged(bench, check);
+  turn_to_bridge(bench, scene, scene.near);
+  std::set<unsigned> expected;
+  for (const PlayedDevice* device : {&scene.near, &scene.other, &scene.far, &scene.farther}) expected.insert(device->eid());
+  const Bytes near = address_of(scene.near), other = address_of(scene.other);
+  for (unsigned first = 0xA0; first < 0xC0; first += 2) {
+    const auto eid = static_cast<std::uint8_t>(first);
+    const auto next = static_cast<std::uint8_t>(first + 1);
+    const OwnerAnswer told = ask(scene.near, Command::routing_information_update, update({{0, 1, eid, near}, {0, 1, next, other}}));
+    if (told.completion() == static_cast<Completion>(0x80)) break;  // no space for more
+    check.precondition(told.ok(), "Routing Information Update");
+    expected.insert({first, first + 1});
+    // Each length once: where a page ends is the bridge's own affair.
+    std::multiset<unsigned> listed;
+    for (const Route& one : routing_table(scene.near, check)) {
+      for (unsigned at = one.first; at < one.first + one.size; ++at) listed.insert(at);
+    }
+    for (const unsigned one : expected) {
+      if (!check.that(listed.contains(one), fmt::format("EID {} is in a table of {} EIDs and more", one, expected.size()))) return;
+      if (one < 0xA0 || one >= 0xC0) continue;
+      if (!check.equal(fmt::format("entries of EID {} in a table of {} EIDs and more", one, expected.size()), listed.count(one), 1u))
+        return;
+    }
+  }
+}
+
+CONFORMANCE_CASE(bridges_tell_units_that_they_carry, "mctp.bridge.hop.unit", roles::bus, over_buses) {
+  const Bridged scene = bridged(bench, check);
+  turn_to_bridge(bench, scene, scene.near);
+  const auto judge = [&](PlayedDevice& from, PlayedDevice& to, std::string_view way) {
+    const OwnerAnswer answer = ask(from, Command::query_hop, {to.eid(), 0x04});
+    if (!succeeds(check, answer, fmt::format("Query Hop {}", way)) || answer.data().size() != 6) return;
+    const std::size_t incoming = 64 + 16u * load_be<std::uint16_t>(&answer.data()[2]),
+                      outgoing = 64 + 16u * load_be<std::uint16_t>(&answer.data()[4]);
+    const std::size_t here = from.raw().binding().facts().unit_max, there = to.raw().binding().facts().unit_max;
+    check.that(incoming <= here, fmt::format("the incoming unit {} is none that the bus cannot carry", way), words(incoming));
+    check.that(outgoing <= there, fmt::format("the outgoing unit {} is none that the bus cannot carry", way), words(outgoing));
+    if (incoming > here || outgoing > there) return;
+    forget_all(scene);
+    MctpPacket packet = from.raw().packet();
+    packet.destination = to.eid();
+    packet.payload.assign(std::min(incoming, outgoing), kVendorType);
+    from.raw().send(packet);
+    from.raw().wait_until_said();
+    const auto came = packets_from(to, from.eid());
+    check.require(came.size() == 1, fmt::format("a packet of {} bytes comes {}", packet.payload.size(), way), words(came.size()));
+    check.bytes("the packet", to_bytes(came[0]), to_bytes(packet));
+  };
+  judge(scene.near, scene.far, "through the bridge");
+  judge(scene.far, scene.near, "back through the bridge");
+}
+
+CONFORMANCE_CASE(bridges_know_who_has_a_uuid, "mctp.bridge.uuid", roles::bus, over_buses) {
+  const Bridged scene = bridged(bench, check);
+  const auto resolve = [&](PlayedDevice& from, const mctp::control::Uuid& uuid) {
+    Bytes data(uuid.begin(), uuid.end());
+    data.push_back(0);
+    return ask(from, Command::resolve_uuid, data);
+  };
+  const OwnerAnswer first = resolve(scene.far, scene.farther.uuid());
+  if (first.answered() && first.completion() == Completion::unsupported_command) check.inconclusive("Resolve UUID is not supported");
+  for (const auto& [from, of] :
+       {std::pair{&scene.far, &scene.farther}, std::pair{&scene.farther, &scene.far}, std::pair{&scene.far, &scene.far}}) {
+    const OwnerAnswer answer = resolve(*from, of->uuid());
+    const std::string what = fmt::format("Resolve UUID of EID {} behind the bridge", of->eid());
+    if (!succeeds(check, answer, what)) continue;
+    const Bytes address = address_of(*of);
+    const auto medium = bench.medium_behind();
+    Bytes expected = {0xFF, 0x01, of->eid(), binding_id(medium), medium_id(medium), static_cast<std::uint8_t>(address.size())};
+    expected.insert(expected.end(), address.begin(), address.end());
+    check.bytes(what, answer.data(), expected);
+  }
+  for (const std::size_t byte : {std::size_t{0}, std::size_t{8}, std::size_t{15}}) {
+    mctp::control::Uuid unknown = scene.farther.uuid();
+    unknown[byte] ^= 0x40;
+    const OwnerAnswer answer = resolve(scene.far, unknown);
+    check.that(!answer.ok() || (answer.data().size() >= 2 && answer.data()[1] == 0), "a UUID that differs in a bit is nobody's",
+               answer.describe());
+  }
+}
+
+}  // namespace fb::conformance
