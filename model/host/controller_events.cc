@@ -46,6 +46,7 @@ void Controller::arm_events() {
   // Some places of the admin queue stay for everything else.
   const unsigned room = options_.admin_entries > reserve + 3 ? options_.admin_entries - reserve - 3u : 0u;
   unsigned count = std::min({facts_.event_limit, unsigned{options_.async_events}, room});
+  if (was_live_ && departs(point::aer_first_only)) count = 0;
   if (departs(point::aer_too_many)) count = facts_.event_limit + 1;
   for (unsigned i = 0; i < count; ++i) send_event_request();
 }

@@ -239,6 +239,7 @@ DiscoveryResult DiscoveryClient::parse(ByteView log) const {
   result.genctr = header.get(fabrics::discovery_header::genctr);
   const std::uint64_t count = header.get(fabrics::discovery_header::numrec);
   const fabrics::TransportType ours = fabrics::transport_named(host_.fabric().name()).type;
+  const bool any_transport = host_.options().hooks != nullptr && host_.options().hooks->departs(point::discovery_trtype_any);
   const bool any_port = host_.options().hooks != nullptr && host_.options().hooks->departs(point::discovery_trsvcid_any);
   for (std::uint64_t i = 0; i < count; ++i) {
     const ByteView bytes = fabrics::discovery_entry_at(log, i);
@@ -263,7 +264,7 @@ DiscoveryResult DiscoveryClient::parse(ByteView log) const {
     const auto address = IpAddress::parse(made.traddr);
     auto port = fabrics::decimal_port(entry.get(field::trsvcid));
     if (!port && any_port) port = std::uint16_t{4420};
-    made.usable = made.trtype == ours && address.has_value() && port.has_value() && !made.subnqn.empty();
+    made.usable = (made.trtype == ours || any_transport) && address.has_value() && port.has_value() && !made.subnqn.empty();
     if (made.usable) made.to = Endpoint{*address, *port};
     result.entries.push_back(std::move(made));
   }

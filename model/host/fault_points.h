@@ -67,6 +67,7 @@ namespace fb::host {
   X(keep_alive_unwatched, "host.keep_alive.unwatched", \
     "a Keep Alive without an answer has no consequence") \
   X(aer_not_rearmed, "host.aer.not_rearmed", "no new Asynchronous Event Request after an event") \
+  X(aer_first_only, "host.aer.first_only", "no Asynchronous Event Requests after a Controller Reset or a loss") \
   X(aer_too_many, "host.aer.too_many", "more Asynchronous Event Requests than AERL allows") \
   X(aer_config_unsupported, "host.aer.config.unsupported", "events are enabled that OAES does not claim") \
   X(event_log_unread, "host.event.log.unread", "the log page of an event is not read") \
@@ -131,6 +132,7 @@ namespace fb::host {
   X(shutdown_commands_after, "host.shutdown.commands_after", "admin commands after CC.SHN was set") \
   X(disconnect_on_admin, "host.disconnect.admin", "Disconnect is sent on the admin queue") \
   X(disconnect_unsupported, "host.disconnect.unsupported", "Disconnect is sent to a controller without it") \
+  X(mdts_of_one_path, "host.paths.one_mdts", "MDTS of one path is used for all") \
   X(mdts_kept, "host.reset.mdts", "MDTS is what it was before a Controller Reset") \
   X(namespace_identity, "host.namespace.identity", \
     "a namespace is taken for the former one of its NSID, whatever its identifiers") \
@@ -148,6 +150,7 @@ namespace fb::host {
   X(discovery_referral_loop, "host.discovery.referral.loop", "referrals are followed in a circle") \
   X(discovery_trsvcid_any, "host.discovery.trsvcid.any", \
     "an entry whose TRSVCID is no decimal number is used") \
+  X(discovery_trtype_any, "host.discovery.trtype.any", "an entry of another transport is used") \
   X(discovery_event_ignored, "host.discovery.event.ignored", \
     "the log is not read again after a change event") \
   X(discovery_left_connected, "host.discovery.left_connected", \

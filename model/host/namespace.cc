@@ -332,6 +332,7 @@ std::uint32_t Namespace::max_transfer() const {
     // Before its first Identify a controller has said nothing yet.
     if (path.controller->facts().identify.empty()) continue;
     bytes = std::min(bytes, path.controller->facts().max_transfer);
+    if (path.controller->departs(point::mdts_of_one_path)) break;
   }
   const std::uint64_t blocks = std::clamp<std::uint64_t>(bytes / facts_.block_bytes, 1, std::uint64_t{1} << 16);
   return static_cast<std::uint32_t>(blocks * facts_.block_bytes);

@@ -19,6 +19,7 @@ inline constexpr FaultPoint kTransportFaultPoints[] = {
     {"rdma.reject.resources", "connections beyond the bound are refused with status 6"},
     {"rdma.reject.status", "the status in a reject is one of those defined"},
     {"rdma.reject.reason", "a reject with NVMe private data has the CM reason consumer defined"},
+    {"rdma.connection.abandoned", "a connection that was never established does not count any more"},
     {"rdma.accept.recfmt", "private data of an accept has record format 0"},
     {"rdma.accept.crqsize", "CRQSIZE is not above the size of the host's queue"},
     {"rdma.accept.receives", "there are as many receives as CRQSIZE says"},
@@ -59,6 +60,7 @@ inline constexpr FaultPoint kTransportFaultPoints[] = {
     {"rdma.host.capsule.admin_in_capsule", "data goes into no capsule of the admin queue"},
     {"rdma.host.capsule.too_long", "a capsule is not longer than the controller's capsules may be"},
     {"rdma.host.invalidate.ignore_bogus", "a response that invalidated a wrong key ends the connection"},
+    {"rdma.host.response.length", "a response capsule of another length than 16 bytes ends the connection"},
     {"rdma.host.invalidate.no_local", "a key that the controller did not invalidate is invalidated by the host"},
 };
 

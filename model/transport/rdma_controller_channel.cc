@@ -39,7 +39,7 @@ RdmaControllerChannel::RdmaControllerChannel(RdmaControllerFabric& fabric, const
 }
 
 RdmaControllerChannel::~RdmaControllerChannel() {
-  --fabric_.connections_;
+  if (established_ || !departs(hooks(), "rdma.connection.abandoned")) --fabric_.connections_;
   if (link_ == nullptr) return;
   link_->orphan();
   link_->take_down();

@@ -212,19 +212,45 @@ CONFORMANCE_CASE(host_does_not_use_an_entry_without_a_port, "fabrics.host.discov
   }
 }
 
-CONFORMANCE_CASE(host_rereads_a_discovery_log_that_changed, "fabrics.host.discovery.genctr", roles::host) {
-  std::uint64_t generation = 100;
-  std::size_t headers = 0;
+CONFORMANCE_CASE(host_does_not_use_an_entry_of_another_transport, "fabrics.host.discovery.trtype", roles::host) {
+  subsystem::Referral elsewhere = to_itself(bench);
+  elsewhere.subnqn = "nqn.2026-11.org.example:elsewhere";
+  elsewhere.trtype = bench.transport() == "tcp" ? 1 : 3;
+  bench.target().discovery().add_referral(elsewhere);
+  bool seen = false;
   bench.script.data_out = [&](const CommandContext& command, MutableBytes data) {
-    if (command.sqe[0] != 0x02 || command.sqe[40] != 0x70 || data.size() < 16) return;
-    if (load_le<std::uint64_t>(command.sqe.data() + 48) != 0) return;
-    // The log changes once, after the first look at it.
-    if (headers++ == 1) ++generation;
-    store_le<std::uint64_t>(data.data(), generation);
+    const bool log = command.sqe[0] == 0x02 && command.sqe[40] == 0x70;
+    const bool whole = std::search(data.begin(), data.end(), elsewhere.subnqn.begin(), elsewhere.subnqn.end()) != data.end();
+    seen = seen || (log && whole);
   };
-  const auto outcome = bench.product().discover().wait_for(60_s);
-  check.precondition(outcome.has_value() && outcome->ok, "discovery ends well");
-  check.that(headers >= 4, "the log is read again until it holds still", std::to_string(headers) + " reads of the header");
+  const auto outcome = bench.product().discover().wait_for(120_s);
+  check.precondition(seen, "the host reads the discovery log");
+  check.that(outcome.has_value(), "discovery ends", "it still goes on");
+  for (const SeenCommand* one : bench.fabrics_commands(kConnect)) {
+    check.precondition(one->data.size() == fabrics::ConnectData::size, "the data of each Connect");
+    const View<fabrics::ConnectData> data{one->data};
+    check.that(fabrics::terminated_text(data.get(fabrics::connect_data::subnqn)) != elsewhere.subnqn,
+               "no Connect over this transport to the service of that entry", "a Connect to it");
+  }
+}
+
+CONFORMANCE_CASE(host_rereads_a_discovery_log_that_changed, "fabrics.host.discovery.genctr", roles::host) {
+  // Each byte of the counter counts.
+  for (const std::uint64_t step : {std::uint64_t{1}, std::uint64_t{1} << 8, std::uint64_t{1} << 32, std::uint64_t{1} << 56}) {
+    std::uint64_t generation = 100;
+    std::size_t headers = 0;
+    bench.script.data_out = [&](const CommandContext& command, MutableBytes data) {
+      if (command.sqe[0] != 0x02 || command.sqe[40] != 0x70 || data.size() < 16) return;
+      if (load_le<std::uint64_t>(command.sqe.data() + 48) != 0) return;
+      // The log changes once, after the first look at it.
+      if (headers++ == 1) generation += step;
+      store_le<std::uint64_t>(data.data(), generation);
+    };
+    const auto outcome = bench.product().discover().wait_for(60_s);
+    check.precondition(outcome.has_value() && outcome->ok, "discovery ends well");
+    check.that(headers >= 4, "the log is read again until it holds still, after GENCTR has grown by " + std::to_string(step),
+               std::to_string(headers) + " reads of the header");
+  }
 }
 
 }  // namespace fb::conformance

@@ -9,7 +9,7 @@ namespace fb::conformance {
 
 namespace {
 
-constexpr std::uint8_t kConnect = 0x01, kRead = 0x02, kKeepAlive = 0x18;
+constexpr std::uint8_t kConnect = 0x01, kRead = 0x02, kEventRequest = 0x0C, kKeepAlive = 0x18;
 
 bool connects_again(HostBench& bench) { return !bench.fabrics_commands(kConnect).empty(); }
 
@@ -48,6 +48,32 @@ CONFORMANCE_CASE(host_waits_between_attempts_after_a_loss, "fabrics.host.reconne
   const std::size_t attempts = bench.fabrics_commands(kConnect).size();
   check.that(attempts <= 100, "attempts have a delay between them", std::to_string(attempts) + " Connects in ten seconds");
   bench.script = {};
+}
+
+CONFORMANCE_CASE(host_listens_again_after_a_reset, "fabrics.host.events.after-reset", roles::host) {
+  bench.connect_product();
+  const auto listens = [&] {
+    const auto requests = bench.commands_of(kEventRequest);
+    return std::any_of(requests.begin(), requests.end(), [](const SeenCommand* seen) { return seen->qid == 0; });
+  };
+  bench.run_until(listens, 5_s);
+  check.precondition(listens(), "the host sends Asynchronous Event Requests");
+  Bytes& block = bench.keep(Bytes(512));
+  for (const bool loses : {false, true}) {
+    const std::string what = loses ? "the loss of the association" : "a Controller Reset";
+    bench.step(what);
+    bench.forget_seen();
+    if (loses) {
+      bench.subsystem().end_associations("the bench ends the association");
+      check.precondition(bench.run_until([&] { return connects_again(bench); }, 120_s), "the host connects again");
+    } else {
+      const auto reset = bench.product().reset().wait_for(60_s);
+      if (!reset || !reset->ok) continue;  // not every host resets
+    }
+    const auto read = bench.product().read(bench.nsid(), 0, block).wait_for(120_s);
+    check.precondition(read && read->ok(), "the host reads after " + what);
+    check.that(bench.run_until(listens, 10_s), "new Asynchronous Event Requests after " + what, "none");
+  }
 }
 
 CONFORMANCE_CASE(host_recovers_when_keep_alive_is_not_answered, "fabrics.host.keep-alive.lost", roles::host, reaches{"bench.keep_alive"}) {

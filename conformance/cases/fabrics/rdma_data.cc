@@ -139,13 +139,18 @@ CONFORMANCE_CASE(admin_command_takes_no_data_in_capsule, "fabrics.rdma.capsule.a
 
 CONFORMANCE_CASE(short_capsule_is_not_executed, "fabrics.rdma.capsule.short", roles::controller, sends_malformed,
                  reaches{"transport.controller.short_capsule"}) {
-  for (const std::size_t bytes : {std::size_t{63}, std::size_t{48}, std::size_t{4}}) {
-    RawAssociation& association = bench.associate();
-    nvme::Sqe command = host::keep_alive();
-    command.set(nvme::sqe::cid, 0x77u).set(nvme::sqe::psdt, nvme::Psdt::sgl);
-    association.admin().post_capsule(command.bytes().first(bytes));
-    const auto reply = association.admin().next_response().wait_for(500_ms);
-    check.that(!reply || !reply->answered(), "a capsule of " + std::to_string(bytes) + " bytes is not answered", "it is answered");
+  for (const bool io : {false, true}) {
+    for (const std::size_t bytes : {std::size_t{63}, std::size_t{48}, std::size_t{4}}) {
+      RawAssociation& association = bench.associate();
+      host::RawQueue& queue = io ? association.open_io() : association.admin();
+      nvme::Sqe command = io ? host::flush(bench.nsid()) : host::keep_alive();
+      command.set(nvme::sqe::cid, 0x77u).set(nvme::sqe::psdt, nvme::Psdt::sgl);
+      queue.post_capsule(command.bytes().first(bytes));
+      const auto reply = queue.next_response().wait_for(500_ms);
+      check.that(!reply || !reply->answered(),
+                 "a capsule of " + std::to_string(bytes) + " bytes on " + (io ? "an I/O queue" : "the admin queue") + " is not answered",
+                 "it is answered");
+    }
   }
 }
 

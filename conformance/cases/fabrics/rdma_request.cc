@@ -15,6 +15,7 @@ namespace rq = fabrics::rdma_request;
 using fabrics::RdmaRejectStatus;
 
 constexpr std::uint16_t kEntries = 32;
+constexpr std::uint32_t kConnections = 24;
 
 Record<fabrics::RdmaRequest> good_request() {
   Record<fabrics::RdmaRequest> request;
@@ -55,6 +56,16 @@ VerbsQueue& connect_io(ControllerBench& bench, Check& check, VerbsUser& user, Ra
   return queue;
 }
 
+/// The admin queue, the first I/O queue and the last.
+std::vector<unsigned> queues_of_a_kind(ControllerBench& bench) { return {0, 1, std::max<unsigned>(bench.declared().io_queues, 1)}; }
+
+/// CRQSIZE of an accept, which counts receives that the controller has for this queue.
+void judge_crqsize(Check& check, const VerbsQueue& queue, unsigned entries) {
+  const auto accept = View<fabrics::RdmaAccept>::over(queue.private_data());
+  check.require(accept.has_value(), "the REP carries NVMe private data", "it is too short");
+  check.between("CRQSIZE", unsigned{accept->get(fabrics::rdma_accept::crqsize)}, 1u, entries);
+}
+
 /// Rejected by the consumer, with this status in the NVMe private data.
 void expect_reject(Check& check, const VerbsQueue& queue, RdmaRejectStatus status) {
   check.require(queue.happened(ConnectionEvent::rejected), "the connection request is rejected",
@@ -72,7 +83,7 @@ CONFORMANCE_CASE(request_of_unknown_format_is_rejected, "fabrics.rdma.request.re
   VerbsUser user(bench.world(), bench.device());
   for (unsigned bit = 0; bit < 16; ++bit) {
     auto request = good_request();
-    request.set(rq::recfmt, 1u << bit);
+    request.set(rq::recfmt, 1u << bit).set(rq::qid, bit % 2);
     expect_reject(check, request_connection(bench, user, request), RdmaRejectStatus::invalid_recfmt);
   }
 }
@@ -80,17 +91,21 @@ CONFORMANCE_CASE(request_of_unknown_format_is_rejected, "fabrics.rdma.request.re
 CONFORMANCE_CASE(request_without_send_queue_is_rejected, "fabrics.rdma.request.hsqsize", roles::controller,
                  reaches{"rdma.reject.hsqsize_minimum"}) {
   VerbsUser user(bench.world(), bench.device());
-  auto request = good_request();
-  request.set(rq::hsqsize, 0u);
-  expect_reject(check, request_connection(bench, user, request), RdmaRejectStatus::invalid_hsqsize);
+  for (const unsigned qid : queues_of_a_kind(bench)) {
+    auto request = good_request();
+    request.set(rq::qid, qid).set(rq::hsqsize, 0u);
+    expect_reject(check, request_connection(bench, user, request), RdmaRejectStatus::invalid_hsqsize);
+  }
 }
 
 CONFORMANCE_CASE(request_without_receive_queue_is_rejected, "fabrics.rdma.request.hrqsize", roles::controller,
                  reaches{"rdma.reject.hrqsize"}) {
   VerbsUser user(bench.world(), bench.device());
-  auto request = good_request();
-  request.set(rq::hrqsize, 0u);
-  expect_reject(check, request_connection(bench, user, request), RdmaRejectStatus::invalid_hrqsize);
+  for (const unsigned qid : queues_of_a_kind(bench)) {
+    auto request = good_request();
+    request.set(rq::qid, qid).set(rq::hrqsize, 0u);
+    expect_reject(check, request_connection(bench, user, request), RdmaRejectStatus::invalid_hrqsize);
+  }
 }
 
 CONFORMANCE_CASE(request_for_impossible_queue_is_rejected, "fabrics.rdma.request.qid", roles::controller) {
@@ -113,14 +128,15 @@ CONFORMANCE_CASE(queues_of_every_legal_size_are_accepted, "fabrics.rdma.request.
   };
   const unsigned most = bench.declared().queue_entries_max();
   const unsigned last = std::max<unsigned>(bench.declared().io_queues, 1);
-  for (const Try& one : {Try{0, 2, 2}, Try{0, 32, 32}, Try{0, 32, 0xFFFF}, Try{1, 2, 2}, Try{1, most - 1, most}, Try{1, most, most},
-                         Try{last, 32, 32}, Try{last, most, most}}) {
+  for (const Try& one : {Try{0, 2, 2}, Try{0, 32, 32}, Try{0, 32, 0xFFFF}, Try{1, 2, 2}, Try{1, 129, 129}, Try{1, 257, 257},
+                         Try{1, most - 1, most}, Try{1, most, most}, Try{last, 32, 32}, Try{last, most, most}}) {
     if (one.entries < 2 || one.entries > most) continue;
     auto request = good_request();
     request.set(rq::qid, one.qid).set(rq::hsqsize, one.entries - 1).set(rq::hrqsize, one.hrqsize);
     VerbsQueue& queue = request_connection(bench, user, request);
     const std::string what = "a request for queue " + std::to_string(one.qid) + " of " + std::to_string(one.entries) + " entries";
     check.that(queue.happened(ConnectionEvent::established), what + " is accepted", "it is not");
+    if (queue.happened(ConnectionEvent::established)) judge_crqsize(check, queue, one.entries);
     queue.qp().disconnect();
     queue.wait_event(ConnectionEvent::disconnected, 10_s);
   }
@@ -228,11 +244,31 @@ CONFORMANCE_CASE(host_memory_may_have_any_address, "fabrics.rdma.data.address", 
 
 CONFORMANCE_CASE(accept_offers_no_reads, "fabrics.rdma.accept.depths", roles::controller) {
   VerbsUser user(bench.world(), bench.device());
-  constexpr std::uint8_t kServed = 2;
-  const VerbsQueue& queue = request_connection(bench, user, good_request(), kServed, 4);
-  check.require(queue.happened(ConnectionEvent::established), "a good request is accepted");
-  check.equal("reads that the controller serves", unsigned{queue.facts().responder_resources}, 0u);
-  check.between("reads that the controller will have in flight", unsigned{queue.facts().initiator_depth}, 0u, unsigned{kServed});
+  for (const std::uint8_t served : {std::uint8_t{2}, std::uint8_t{1}, std::uint8_t{5}, std::uint8_t{16}}) {
+    const VerbsQueue& queue = request_connection(bench, user, good_request(), served, 4);
+    check.require(queue.happened(ConnectionEvent::established), "a good request is accepted");
+    check.equal("reads that the controller serves", unsigned{queue.facts().responder_resources}, 0u);
+    check.between("reads that the controller will have in flight", unsigned{queue.facts().initiator_depth}, 0u, unsigned{served});
+  }
+}
+
+CONFORMANCE_CASE(abandoned_connections_leave_room, "fabrics.rdma.request.abandoned", roles::controller,
+                 furnished([](EmbeddedSetup& setup) { setup.fabric.connections_max = kConnections; })) {
+  VerbsUser user(bench.world(), bench.device());
+  for (unsigned i = 0; i < 2 * kConnections; ++i) {
+    rdma::ConnectionParameters parameters;
+    const auto request = good_request();
+    parameters.private_data = request.bytes();
+    parameters.responder_resources = 16;
+    VerbsQueue& queue = user.connect(bench.at(), parameters);
+    // Every other one goes when it is established, the others before.
+    if (i % 2 == 1) queue.wait_event(ConnectionEvent::established, 10_s);
+    queue.qp().disconnect();
+    queue.wait_event(ConnectionEvent::disconnected, 10_s);
+    bench.world().run_for(20_ms);
+  }
+  const VerbsQueue& queue = request_connection(bench, user, good_request());
+  check.that(queue.happened(ConnectionEvent::established), "a good request is accepted after many that were abandoned", "it is not");
 }
 
 }  // namespace fb::conformance

@@ -164,22 +164,25 @@ CONFORMANCE_CASE(host_uses_an_identifier_once_at_a_time, "nvme.host.cid-unique",
 
 CONFORMANCE_CASE(host_completes_nothing_by_an_unknown_identifier, "nvme.host.unknown-cid", roles::host, reaches{"bench.unknown_cid"}) {
   bench.connect_product();
-  // A write: over TCP the end of a read may be said with its data, and no response follows.
-  bool once = false;
-  bench.script.completion = [&](const CommandContext& command, MutableBytes cqe) {
-    if (!is_io(command, opcode::kWrite) || lba_of(command.sqe) != kLba || once) return Answer::send;
-    once = true;
-    bench.mark("bench.unknown_cid");
-    cqe[12] ^= 0x55;
-    cqe[13] ^= 0xAA;
-    return Answer::send;
-  };
-  bench.forget_seen();
-  Bytes& block = bench.keep(Bytes(512));
-  const auto write = bench.product().write(bench.nsid(), kLba, block).wait_for(300_s);
-  check.precondition(once, "the write arrives");
-  const std::size_t attempts = io_commands(bench, opcode::kWrite).size();
-  check.that(!write || !write->ok() || attempts > 1, "a write without an answer of its own is not done", "it was reported as done");
+  // Another identifier, and near ones: each of its bytes counts.
+  for (const unsigned other : {0xAA55u, 0x0100u, 0x8000u, 0x0001u}) {
+    // A write: over TCP the end of a read may be said with its data, and no response follows.
+    bool once = false;
+    bench.script.completion = [&](const CommandContext& command, MutableBytes cqe) {
+      if (!is_io(command, opcode::kWrite) || lba_of(command.sqe) != kLba || once) return Answer::send;
+      once = true;
+      bench.mark("bench.unknown_cid");
+      cqe[12] ^= static_cast<std::uint8_t>(other);
+      cqe[13] ^= static_cast<std::uint8_t>(other >> 8);
+      return Answer::send;
+    };
+    bench.forget_seen();
+    Bytes& block = bench.keep(Bytes(512));
+    const auto write = bench.product().write(bench.nsid(), kLba, block).wait_for(300_s);
+    check.precondition(once, "the write arrives");
+    const std::size_t attempts = io_commands(bench, opcode::kWrite).size();
+    check.that(!write || !write->ok() || attempts > 1, "a write without an answer of its own is not done", "it was reported as done");
+  }
 }
 
 }  // namespace fb::conformance

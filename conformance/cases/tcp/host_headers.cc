@@ -272,6 +272,54 @@ CONFORMANCE_CASE(tcp_host_reports_a_wrong_data_digest, "tcp.host.digest.data-wro
   check.status(*status, one_of(sc::transient_transport_error), "read of data with wrong digests");
 }
 
+CONFORMANCE_CASE(tcp_host_checks_the_digest_of_each_pdu, "tcp.host.digest.data-wrong", roles::host, kAsksForDigests, sends_malformed) {
+  constexpr std::size_t kPiece = 1024, kPieces = 4;
+  Scene scene(bench);
+  Connection& io = scene.connect();
+  check.precondition(io.ic_resp().get(tcp::ic_resp::ddgst_enable), "data digests are in use");
+  std::size_t bad = 0;
+  bool spoilt = false;
+  // The data of a read come in four PDUs, of which one is damaged.
+  scene.middle.to_host = [&](Connection& c, std::vector<Bytes>& pdus) {
+    if (c.qid().value_or(0) == 0 || !is(pdus.front(), PduType::c2h_data)) return;
+    const Bytes whole = pdus.front();
+    const View<tcp::DataPdu> head{whole};
+    if (head.get(dp::length) != kPiece * kPieces || head.get(dp::offset) != 0) return;
+    const ByteView data = ByteView(whole).last(kPiece * kPieces + tcp::kDigestBytes);
+    pdus.clear();
+    for (std::size_t i = 0; i < kPieces; ++i) {
+      const std::uint8_t flags = i + 1 == kPieces ? head.get(tcp::pdu::flags) & (flag::last_pdu | flag::success) : std::uint8_t{0};
+      const auto offset = static_cast<std::uint32_t>(i * kPiece);
+      pdus.push_back(c.build(data_header(PduType::c2h_data, head.get(dp::cccid), offset, kPiece, flags), data.subspan(offset, kPiece)));
+      if (i == bad) pdus.back().back() ^= 0x01;
+    }
+    spoilt = true;
+  };
+  for (bad = 0; bad < kPieces; ++bad) {
+    spoilt = false;
+    const auto status = bench.product().read(bench.nsid(), 0, bench.keep(Bytes(kPiece * kPieces))).wait_for(kLong);
+    check.precondition(spoilt, "C2HData of 4096 bytes reaches the host");
+    const std::string what = "a read of four PDUs whose number " + std::to_string(bad) + " has a wrong data digest";
+    check.require(status.has_value(), what + " ends", "it still waits");
+    check.that(!status->ok(), what + " fails", "it is reported as a success");
+  }
+}
+
+CONFORMANCE_CASE(tcp_host_checks_the_digests_of_its_admin_queue, "tcp.host.digest.data-wrong", roles::host, kAsksForDigests,
+                 sends_malformed) {
+  Scene scene(bench);
+  bool spoilt = false, in_use = false;
+  scene.middle.to_host = [&](Connection& c, std::vector<Bytes>& pdus) {
+    if (c.qid().value_or(1) != 0 || !is(pdus.front(), PduType::c2h_data)) return;
+    in_use = c.ic_resp().get(tcp::ic_resp::ddgst_enable);
+    pdus.front().back() ^= 0x01;
+    spoilt = true;
+  };
+  const auto outcome = bench.product().connect({}).wait_for(kLong);
+  check.precondition(spoilt && in_use, "C2HData with digests reaches the host on its admin queue");
+  check.that(!outcome || !outcome->ok, "a host does not use Identify data with a wrong digest", "it is connected");
+}
+
 CONFORMANCE_CASE(tcp_host_stays_after_a_wrong_data_digest, "tcp.host.digest.data-not-fatal", roles::host, kAsksForDigests,
                  sends_malformed) {
   Scene scene(bench);

@@ -121,6 +121,8 @@ DEVIATION(rdma_rejects_qid_with_unknown_status, "fabrics.rdma.request.qid", Prod
           "rejects an impossible queue with an undefined status", hooks<RejectsWithout<3>>());
 DEVIATION(rdma_rejects_reads_with_unknown_status, "fabrics.rdma.request.ird", Product::controller,
           "rejects a host that serves no reads with an undefined status", hooks<RejectsWithout<7>>());
+DEVIATION(rdma_counts_abandoned_connections, "fabrics.rdma.request.abandoned", Product::controller,
+          "connections that were never established count against the limit for ever", Departs{"rdma.connection.abandoned"});
 DEVIATION(rdma_accepts_in_other_format, "fabrics.rdma.accept.private-data", Product::controller,
           "accepts with private data of another record format", Departs{"rdma.accept.recfmt"});
 DEVIATION(rdma_accepts_with_larger_queue, "fabrics.rdma.accept.private-data", Product::controller,

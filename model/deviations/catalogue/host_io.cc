@@ -72,6 +72,13 @@ HOST(host_circles_in_referrals, "fabrics.host.discovery.referral-loop", "referra
 HOST(host_ignores_genctr, "fabrics.host.discovery.genctr", "a log that changed while it was read is used", "host.discovery.genctr.ignored");
 HOST(host_uses_any_trsvcid, "fabrics.host.discovery.trsvcid", "an entry whose service id is no decimal number is used",
      "host.discovery.trsvcid.any");
+HOST(host_uses_entries_of_any_transport, "fabrics.host.discovery.trtype", "an entry of another transport is used",
+     "host.discovery.trtype.any");
+HOST(host_listens_once, "fabrics.host.events.after-reset", "no Asynchronous Event Requests after a Controller Reset or a loss",
+     "host.aer.first_only");
+HOST(host_uses_one_mdts, "fabrics.host.paths.limits", "MDTS of one path is used for all", "host.paths.one_mdts");
+HOST(host_takes_longer_responses, "fabrics.host.response.length", "a response capsule of more than 16 bytes is taken for a completion",
+     "rdma.host.response.length");
 HOST(host_never_reconnects, "fabrics.host.reconnect", "a lost association is neither made again nor reported", "host.reconnect.omitted");
 HOST(host_ignores_silent_keep_alive, "fabrics.host.keep-alive.lost", "a Keep Alive without an answer has no consequence",
      "host.keep_alive.unwatched");
