@@ -1,0 +1,227 @@
+// Random histories: several queue pairs on one completion queue, over many turns of every queue.
+#include <array>
+
+#include "networkdirect/cases/networkdirect/scene.h"
+#include "networkdirect/cases/queue_walk.h"
+
+namespace fb::conformance {
+namespace {
+
+struct NdWalkTerms {
+  bool shared = false;   ///< some of the queue pairs share their receives
+  bool windows = false;  ///< peers use windows of the memory
+};
+
+/// For QueueWalk.
+class NdWalk {
+ public:
+  NdWalk(ProviderBench& bench, Check& check, const NdWalkTerms& terms) : bench_(bench), check_(check), terms_(terms) {
+    for (int end = 0; end < 2; ++end) {
+      queues_[end] = at(end).completion_queue(kWalkQueue);
+      memories_[end] = at(end).memory(kSweepBytes);
+      if (terms.shared) shared_[end] = at(end).shared_receive_queue(kShared);
+    }
+    const ND2_ADAPTER_INFO a = nd().a().info(), b = nd().b().info();
+    limits_.sges = limits_.receive_sges = std::min({a.MaxInitiatorSge, b.MaxInitiatorSge, a.MaxReceiveSge, b.MaxReceiveSge, ULONG{5}});
+    limits_.read_sges = std::min({a.MaxReadSge, b.MaxReadSge, ULONG{limits_.sges}});
+    limits_.inline_bytes = std::min({a.MaxInlineDataSize, b.MaxInlineDataSize, ULONG{kSweepInline}});
+    window_bytes_ = std::min<std::size_t>({a.MaxWindowSize, b.MaxWindowSize, 100'003});
+  }
+
+  MutableBytes memory(int end) { return memories_[end]->bytes; }
+  WalkLine line(std::size_t i) const {
+    constexpr std::array<std::uint32_t, 3> kDepths = {5, 8, 13};
+    WalkLine made{kDepths[i % 3], kDepths[i % 3], limits_, terms_.shared && i != 1};
+    if (!made.shared) return made;
+    made.receive_depth = kShared;
+    made.limits.receive_sges = std::min(limits_.receive_sges, 2u);
+    return made;
+  }
+
+  bool receive(std::size_t i, int end, std::uint64_t tag, const std::vector<SweepPiece>& pieces) {
+    const auto sges = list(end, pieces, false);
+    const auto count = static_cast<ULONG>(sges.size());
+    const ND2_SGE* const first = sges.empty() ? nullptr : sges.data();
+    if (line(i).shared) return shared_[end]->Receive(nd_tag(tag), first, count) == ND_SUCCESS;
+    return side(i, end).qp->Receive(nd_tag(tag), first, count) == ND_SUCCESS;
+  }
+
+  bool post(std::size_t i, int end, const WalkRequest& request) {
+    const auto sges = list(end, request.pieces, request.copied);
+    const auto count = static_cast<ULONG>(sges.size());
+    const ND2_SGE* const first = sges.empty() ? nullptr : sges.data();
+    const ULONG flags = (request.silent ? ND_OP_FLAG_SILENT_SUCCESS : 0) | (request.fence ? ND_OP_FLAG_READ_FENCE : 0) |
+                        (request.solicited ? ND_OP_FLAG_SEND_AND_SOLICIT_EVENT : 0) | (request.copied ? ND_OP_FLAG_INLINE : 0);
+    IND2QueuePair& qp = *side(i, end).qp;
+    const UINT64 to = memories_[1 - end]->address(request.remote);
+    void* const tag = nd_tag(request.tag);
+    const UINT32 token = token_for(i, end, request);
+    switch (request.kind) {
+      case SweepKind::send:
+        return qp.Send(tag, first, count, flags) == ND_SUCCESS;
+      case SweepKind::write:
+        return qp.Write(tag, first, count, to, token, flags) == ND_SUCCESS;
+      case SweepKind::read:
+        return qp.Read(tag, first, count, to, token, flags) == ND_SUCCESS;
+    }
+    return false;
+  }
+  bool post_badly(std::size_t i, int end, std::uint64_t tag) {
+    NdMemory& there = *memories_[1 - end];
+    ND2_SGE mine = memories_[end]->sge(0, 16);
+    return side(i, end).qp->Write(nd_tag(tag), &mine, 1, there.address(kSweepBytes - 15), there.region->GetRemoteToken(), 0) == ND_SUCCESS;
+  }
+
+  std::vector<WalkResult> take(int end, std::uint32_t most) {
+    std::vector<ND2_RESULT> results(most);
+    const ULONG count = queues_[end]->GetResults(results.data(), most);
+    check_.require(count <= most, "a queue gives no more results than it is asked for", "it gives " + std::to_string(count));
+    std::vector<WalkResult> made;
+    for (ULONG i = 0; i < count; ++i) made.push_back(read(end, results[i]));
+    return made;
+  }
+
+  void settle() { nd().pass(Duration::ms(2)); }
+  bool resize(int end, std::uint32_t depth) { return queues_[end]->Resize(depth) == ND_SUCCESS; }
+
+  void make(std::size_t i) {
+    if (lines_.size() <= i) lines_.resize(i + 1);
+    Line& line = lines_[i];
+    line.windows.clear();
+    line.c.reset();
+    nd().pass(Duration::ms(1));
+    check_.that(take(0, 1).empty() && take(1, 1).empty(), "nothing comes of queue pairs that are gone", "there is another result");
+    line.c = nd().prepare();
+    const WalkLine terms = this->line(i);
+    for (int end = 0; end < 2; ++end) {
+      side(i, end).qp = at(end).queue_pair(*queues_[end], {.depth = terms.depth,
+                                                           .sges = limits_.sges,
+                                                           .inline_bytes = limits_.inline_bytes,
+                                                           .context = context(i, end),
+                                                           .shared = terms.shared ? shared_[end].get() : nullptr});
+    }
+  }
+  void establish(std::size_t i) {
+    conformance::establish(bench_, check_, *lines_[i].c);
+    if (!terms_.windows) return;
+    for (int end = 0; end < 2; ++end) {
+      for (const bool reads : {true, false}) bind(i, end, reads);
+    }
+  }
+
+  void end(std::size_t i, int by, WalkEnd way) {
+    NdSide &own = side(i, by), &other = side(i, 1 - by);
+    if (way == WalkEnd::disconnect) disconnect(own);
+    if (way == WalkEnd::flush) own.qp->Flush();
+    nd().pass(kNdQuiet);
+    disconnect(own);
+    disconnect(other);
+    for (NdSide* each : {&own, &other}) each->qp->Flush();
+    nd().pass(kNdQuiet);
+  }
+
+ private:
+  static constexpr ULONG kShared = 11;
+  struct Line {
+    std::unique_ptr<NdConnection> c;
+    std::vector<NdRef<IND2MemoryWindow>> windows;
+    std::array<std::array<UINT32, 2>, 2> tokens = {};  ///< by ends: for Writes, for Reads
+  };
+
+  NdBench& nd() { return bench_.nd(); }
+  NdEnd& at(int end) { return end == 0 ? nd().a() : nd().b(); }
+  NdSide& side(std::size_t i, int end) { return end == 0 ? lines_[i].c->a : lines_[i].c->b; }
+  static void* context(std::size_t i, int end) { return nd_tag((end == 0 ? 0xA00u : 0xB00u) + i); }
+  std::vector<ND2_SGE> list(int end, const std::vector<SweepPiece>& pieces, bool copied) {
+    std::vector<ND2_SGE> made;
+    for (const SweepPiece& piece : pieces) {
+      made.push_back(memories_[end]->sge(piece.offset, piece.length));
+      if (copied) made.back().MemoryRegionToken = 0;
+    }
+    return made;
+  }
+
+  WalkResult read(int end, const ND2_RESULT& result) const {
+    WalkResult made;
+    for (std::size_t i = 0; i < lines_.size(); ++i) {
+      if (result.QueuePairContext == context(i, end)) made.line = i;
+    }
+    made.tag = reinterpret_cast<std::uintptr_t>(result.RequestContext);
+    made.good = result.Status == ND_SUCCESS;
+    made.cancelled = result.Status == ND_CANCELED;
+    made.status = words(NdStatus(result.Status));
+    made.bytes = result.BytesTransferred;
+    if (result.RequestType == Nd2RequestTypeSend) made.kind = SweepKind::send;
+    if (result.RequestType == Nd2RequestTypeWrite) made.kind = SweepKind::write;
+    if (result.RequestType == Nd2RequestTypeRead) made.kind = SweepKind::read;
+    return made;
+  }
+
+  // ---- windows: one over the first part for Reads, one over the last for Writes
+
+  std::size_t window_at(bool reads) const { return reads ? 1 : kSweepBytes - window_bytes_ - 1; }
+  void bind(std::size_t i, int end, bool reads) {
+    auto window = at(end).window();
+    IND2QueuePair& qp = *side(i, end).qp;
+    arranged_by(check_, "Bind",
+                qp.Bind(nd_tag(2), memories_[end]->region.get(), window.get(), memory(end).data() + window_at(reads), window_bytes_,
+                        reads ? ND_OP_FLAG_ALLOW_READ : ND_OP_FLAG_ALLOW_WRITE));
+    std::vector<WalkResult> bound;
+    nd().wait_until([&] { return !(bound = take(end, 1)).empty(); }, kNdSoon);
+    check_.require(!bound.empty() && bound[0].good && bound[0].line == i, "a window is bound", "it is not");
+    lines_[i].tokens[static_cast<std::size_t>(end)][reads] = window->GetRemoteToken();
+    lines_[i].windows.push_back(std::move(window));
+  }
+  UINT32 token_for(std::size_t i, int end, const WalkRequest& request) const {
+    const bool reads = request.kind == SweepKind::read;
+    const std::size_t first = window_at(reads), length = total(request.pieces);
+    const bool inside = length > 0 && request.remote >= first && request.remote + length <= first + window_bytes_;
+    if (!terms_.windows || !inside || request.tag % 4 == 0) return memories_[1 - end]->region->GetRemoteToken();
+    return lines_[i].tokens[static_cast<std::size_t>(1 - end)][reads];
+  }
+
+  void disconnect(NdSide& s) {
+    NdRequest request;
+    const HRESULT called = s.connector->Disconnect(&request);
+    ended(bench_, called, request, *s.connector);
+  }
+
+  ProviderBench& bench_;
+  Check& check_;
+  NdWalkTerms terms_;
+  SweepLimits limits_;
+  std::size_t window_bytes_ = 0;
+  std::array<std::unique_ptr<NdMemory>, 2> memories_;
+  std::array<NdRef<IND2CompletionQueue>, 2> queues_;
+  std::array<NdRef<IND2SharedReceiveQueue>, 2> shared_;
+  std::vector<Line> lines_;
+};
+
+void walk(ProviderBench& bench, Check& check, const NdWalkTerms& terms, WalkTerms history) {
+  for (int seed = 0; seed < 3; ++seed, ++history.seed) {
+    NdWalk api(bench, check, terms);
+    QueueWalk(api, check, history).run();
+  }
+}
+
+}  // namespace
+
+CONFORMANCE_CASE(nd_any_history_has_its_results, "networkdirect.completion.result-context", roles::provider) {
+  walk(bench, check, {.windows = true}, {.seed = 11});
+}
+
+CONFORMANCE_CASE(nd_any_history_of_shared_receives_has_its_results, "networkdirect.shared.context", roles::provider) {
+  check.precondition(bench.nd().b().info().MaxSharedReceiveQueueDepth != 0, "the adapter has shared receive queues");
+  walk(bench, check, {.shared = true}, {.seed = 21, .ends = {WalkEnd::disconnect}});
+}
+
+CONFORMANCE_CASE(nd_any_history_is_flushed, "networkdirect.queue.flush-all", roles::provider) {
+  walk(bench, check, {}, {.seed = 31, .ends = {WalkEnd::flush, WalkEnd::disconnect, WalkEnd::failure}});
+}
+
+CONFORMANCE_CASE(nd_any_history_outlives_other_depths, "networkdirect.completion.resize-keeps", roles::provider) {
+  check.precondition((bench.nd().b().info().AdapterFlags & ND_ADAPTER_FLAG_CQ_RESIZE_SUPPORTED) != 0, "queues get other depths");
+  walk(bench, check, {}, {.seed = 41, .resizes = true});
+}
+
+}  // namespace fb::conformance
