@@ -8,9 +8,11 @@
 //   bool receive(std::size_t line, int end, tag, pieces)       false: refused
 //   bool post(std::size_t line, int end, const WalkRequest&)
 //   bool post_badly(std::size_t line, int end, tag)            a request that must fail
-//   std::vector<WalkResult> take(int end, std::uint32_t most)  what the end's queue has, at most so many
+//   std::size_t queues()                                       completion queues of each end, at most 2
+//   std::vector<WalkResult> take(int end, std::size_t queue, std::uint32_t most)
 //   void settle()                                              what was posted ends
-//   bool resize(int end, std::uint32_t depth)                  of the end's queue
+//   bool resize(int end, std::size_t queue, std::uint32_t depth)
+//   void flush(std::size_t line, int end)                      of a queue pair that is made, and not connected
 //   void make(std::size_t line), void establish(std::size_t line)
 //   void end(std::size_t line, int end, WalkEnd)               by that end; both give back what they have
 #pragma once
@@ -27,13 +29,14 @@
 
 namespace fb::conformance {
 
-/// Of the completion queue of an end.
+/// Of each completion queue.
 inline constexpr std::uint32_t kWalkQueue = 150;
 
 struct WalkLine {
   std::uint32_t depth = 4, receive_depth = 4;
   SweepLimits limits;
-  bool shared = false;  ///< with the shared receive queue of its end; receive_depth is that queue's
+  bool shared = false;                                 ///< with the shared receive queue of its end; receive_depth is that queue's
+  std::size_t initiator_queue = 0, receive_queue = 0;  ///< where their results come
 };
 
 struct WalkRequest : SweepRequest {
@@ -80,17 +83,19 @@ class QueueWalk {
     for (int round = 0; round < terms_.rounds; ++round) {
       batch();
       for (int end = 0; end < 2; ++end) {
-        if (terms_.resizes && rng_.chance(1, 3)) resize(end);
-        if (rng_.chance(2, 3)) take(end, static_cast<std::uint32_t>(rng_.between(1, rng_.chance(1, 4) ? kWalkQueue : 7)));
-        if (present_[end] + kBatch > depth_[end] || rng_.chance(1, 6)) take_all(end);
+        for (std::size_t q = 0; q < api_.queues(); ++q) {
+          if (terms_.resizes && rng_.chance(1, 3)) resize(end, q);
+          if (rng_.chance(2, 3)) take(end, q, 1 + below(rng_.chance(1, 4) ? kWalkQueue : 6));
+          if (queue(end, q).present + kBatch > queue(end, q).depth || rng_.chance(1, 6)) take_all(end, q);
+        }
       }
       if (!terms_.ends.empty() && rng_.chance(1, 12)) end_one();
     }
-    for (int end = 0; end < 2; ++end) take_all(end);
+    take_all();
   }
 
  private:
-  static constexpr std::uint32_t kBatch = 24;                // results that a batch may have
+  static constexpr std::uint32_t kBatch = 60;                // results that a batch may have, and the end of a line
   static constexpr std::uint32_t kSlot = 1024, kSlots = 96;  // where receives put what comes
   static constexpr std::uint32_t kFirstPlace = kSlot * kSlots;
   using Pieces = std::vector<SweepPiece>;
@@ -105,6 +110,7 @@ class QueueWalk {
     std::optional<SweepKind> kind;
     std::uint32_t bytes = 0;
     std::string text;
+    bool done = false;  // it was given time to end, with success
   };
   /// One end of a line.
   struct Lane {
@@ -120,6 +126,13 @@ class QueueWalk {
     Bytes data;
   };
 
+  /// What becomes of requests that were not done when their connection ended.
+  enum class Fate : std::uint8_t { unsaid, fails, cancelled };
+  struct Queue {
+    std::uint32_t present = 0, depth = kWalkQueue;
+  };
+
+  Queue& queue(int end, std::size_t q) { return queues_[static_cast<std::size_t>(end)][q]; }
   Lane& lane(std::size_t line, int end) { return lanes_[line][static_cast<std::size_t>(end)]; }
   std::deque<Posted>& receives(std::size_t line, int end) { return api_.line(line).shared ? shared_[end] : lane(line, end).receives; }
   std::uint32_t& receives_used(std::size_t line, int end) {
@@ -128,11 +141,37 @@ class QueueWalk {
 
   void begin(std::size_t line) {
     api_.make(line);
+    if (!terms_.ends.empty() && rng_.chance(1, 2)) {
+      flush_unconnected(line);
+      api_.make(line);
+    }
     // Before there is a connection, too.
     for (int end = 0; end < 2; ++end) {
-      for (std::uint64_t i = rng_.below(4); i > 0; --i) post_receive(line, end);
+      for (std::uint32_t i = below(3); i > 0; --i) post_receive(line, end);
     }
     api_.establish(line);
+  }
+
+  /// Twice, since the second time begins where the first ended.
+  void flush_unconnected(std::size_t line) {
+    if (api_.line(line).shared) return;
+    take_all();
+    const int end = static_cast<int>(below(1));
+    for (int turn = 0; turn < 2; ++turn) {
+      for (std::uint32_t i = 1 + below(4); i > 0; --i) post_receive(line, end);
+      cancel_receives(line, end, " at a flush without a connection");
+      api_.flush(line, end);
+      gather(end, " at a flush without a connection", Fate::cancelled);
+    }
+    lane(line, end) = {};
+  }
+
+  void cancel_receives(std::size_t line, int end, const std::string& what) {
+    Lane& own = lane(line, end);
+    for (const Posted& each : std::exchange(own.receives, {})) {
+      await(line, end, {each.tag, std::nullopt, 0, "a Receive" + what});
+      free_slots_[end].push_back(each.slot);
+    }
   }
 
   // ---- what is posted
@@ -160,6 +199,12 @@ class QueueWalk {
   void finish() {
     api_.settle();
     for (const Effect& effect : std::exchange(effects_, {})) put(effect);
+    for (auto& line : lanes_) {
+      for (Lane& each : line) {
+        for (Awaited& awaited : each.initiated) awaited.done = true;
+        for (Awaited& awaited : each.received) awaited.done = true;
+      }
+    }
     compare("after requests");
   }
 
@@ -233,7 +278,7 @@ class QueueWalk {
     check_.require(api_.post(line, end, request), "a queue that is not full takes a request: " + words_of(request));
     if (request.copied) write_both({end, request.pieces, Bytes(length, 0x5A)});
     own.used.emplace_back(request.tag, request.silent);
-    if (!request.silent) await(end, own.initiated, {request.tag, kind, 0, words_of(request)});
+    if (!request.silent) await(line, end, {request.tag, kind, 0, words_of(request)});
     own.waiting = deferred;
     if (kind != SweepKind::send) {
       effects_.push_back({kind == SweepKind::read ? end : 1 - end, kind == SweepKind::read ? request.pieces : there, std::move(data)});
@@ -242,16 +287,18 @@ class QueueWalk {
     sender_[1 - end] = line;
     Posted target = std::move(targets.front());
     targets.pop_front();
-    await(1 - end, lane(line, 1 - end).received, {target.tag, std::nullopt, length, "the Receive of " + words_of(request)});
+    await(line, 1 - end, {target.tag, std::nullopt, length, "the Receive of " + words_of(request)});
     free_slots_[1 - end].push_back(target.slot);
     effects_.push_back({1 - end, std::move(target.pieces), std::move(data)});
   }
 
   std::uint32_t below(std::uint32_t most) { return static_cast<std::uint32_t>(rng_.below(std::uint64_t{most} + 1)); }
 
-  void await(int end, std::deque<Awaited>& among, Awaited awaited) {
-    among.push_back(std::move(awaited));
-    ++present_[end];
+  void await(std::size_t line, int end, Awaited awaited) {
+    const WalkLine terms = api_.line(line);
+    ++queue(end, awaited.kind ? terms.initiator_queue : terms.receive_queue).present;
+    Lane& own = lane(line, end);
+    (awaited.kind ? own.initiated : own.received).push_back(std::move(awaited));
   }
 
   std::uint32_t place(std::uint32_t length) {
@@ -291,45 +338,52 @@ class QueueWalk {
 
   // ---- what comes back
 
-  void resize(int end) {
-    const std::uint32_t least = std::max<std::uint32_t>(present_[end], 1);
-    const auto depth = rng_.chance(1, 2) ? least : static_cast<std::uint32_t>(rng_.between(least, kWalkQueue));
-    check_.require(api_.resize(end, depth), "a queue gets any depth that its results have room in",
-                   "with " + std::to_string(present_[end]) + " results it refuses the depth " + std::to_string(depth));
-    depth_[end] = depth;
+  void resize(int end, std::size_t q) {
+    Queue& own = queue(end, q);
+    const std::uint32_t least = std::max<std::uint32_t>(own.present, 1);
+    const std::uint32_t depth = rng_.chance(1, 2) ? least : least + below(kWalkQueue - least);
+    check_.require(api_.resize(end, q, depth), "a queue gets any depth that its results have room in",
+                   "with " + std::to_string(own.present) + " results it refuses the depth " + std::to_string(depth));
+    own.depth = depth;
     // Deep enough for what comes next.
-    if (depth >= present_[end] + kBatch || rng_.chance(1, 2)) return;
-    widen(end);
+    if (depth < own.present + kBatch && rng_.chance(1, 2)) widen(end, q);
   }
-  void widen(int end) {
-    if (std::exchange(depth_[end], kWalkQueue) == kWalkQueue) return;
-    check_.require(api_.resize(end, kWalkQueue), "a queue gets deeper");
-  }
-
-  void take_all(int end) {
-    while (present_[end] > 0) take(end, static_cast<std::uint32_t>(rng_.between(1, 40)));
-    check_.that(api_.take(end, 4).empty(), "there are no more results than requests", "there is another");
-    widen(end);
+  void widen(int end, std::size_t q) {
+    if (std::exchange(queue(end, q).depth, kWalkQueue) == kWalkQueue) return;
+    check_.require(api_.resize(end, q, kWalkQueue), "a queue gets deeper");
   }
 
-  void take(int end, std::uint32_t most) {
-    const auto results = api_.take(end, most);
-    const auto expected = std::min<std::size_t>(most, present_[end]);
-    check_.require(check_.equal("results of a queue with " + std::to_string(present_[end]) + ", asked for " + std::to_string(most),
-                                results.size(), expected),
+  void take_all() {
+    for (int end = 0; end < 2; ++end) {
+      for (std::size_t q = 0; q < api_.queues(); ++q) take_all(end, q);
+    }
+  }
+  void take_all(int end, std::size_t q) {
+    while (queue(end, q).present > 0) take(end, q, 1 + below(39));
+    check_.that(api_.take(end, q, 4).empty(), "there are no more results than requests", "there is another");
+    widen(end, q);
+  }
+
+  void take(int end, std::size_t q, std::uint32_t most) {
+    const auto results = api_.take(end, q, most);
+    const std::uint32_t present = queue(end, q).present;
+    check_.require(check_.equal("results of a queue with " + std::to_string(present) + ", asked for " + std::to_string(most),
+                                results.size(), std::size_t{std::min(most, present)}),
                    "a queue gives what it has");
-    for (const WalkResult& result : results) judge(end, result);
+    for (const WalkResult& result : results) judge(end, q, result);
   }
 
-  Awaited awaited_by(int end, const WalkResult& result) {
+  Awaited awaited_by(int end, std::size_t q, const WalkResult& result) {
     check_.require(result.line < lanes_.size(), "a result is of one of the queue pairs", "it is of none");
+    const WalkLine terms = api_.line(result.line);
     Lane& own = lane(result.line, end);
     const bool receive = (result.tag & 1) != 0;
     auto& among = receive ? own.received : own.initiated;
     check_.require(!among.empty(), "each request has one result", "there is one more");
+    check_.require(q == (receive ? terms.receive_queue : terms.initiator_queue), "results come to their queue", "one came to another");
     Awaited first = std::move(among.front());
     among.pop_front();
-    --present_[end];
+    --queue(end, q).present;
     check_.require(check_.equal("request of the result of " + first.text, result.tag, first.tag), "results are in order");
     if (result.typed) check_.that(result.kind == first.kind, "the result of " + first.text + " is of this kind", "it is of another");
     if (receive) {
@@ -341,8 +395,8 @@ class QueueWalk {
     return first;
   }
 
-  void judge(int end, const WalkResult& result) {
-    const Awaited first = awaited_by(end, result);
+  void judge(int end, std::size_t q, const WalkResult& result) {
+    const Awaited first = awaited_by(end, q, result);
     check_.require(result.good, first.text + " succeeds", "it ended as " + result.status);
     if (!first.kind) check_.equal("bytes in the result of " + first.text, result.bytes, first.bytes);
   }
@@ -356,7 +410,7 @@ class QueueWalk {
     // Whether the last silent ones have ended is not said.
     for (int end = 0; end < 2; ++end) post_request(line, end, SweepKind::write, false);
     finish();
-    for (int end = 0; end < 2; ++end) take_all(end);
+    if (rng_.chance(1, 2)) take_all();
     const int by = static_cast<int>(rng_.below(2));
     const WalkEnd way = terms_.ends[rng_.below(terms_.ends.size())];
     const std::string what = " at " + std::string(kWalkEnds[static_cast<std::size_t>(way)]);
@@ -366,19 +420,15 @@ class QueueWalk {
     for (std::uint64_t i = 0; i < tail; ++i) post_request(line, by, rng_.chance(1, 2) ? SweepKind::write : SweepKind::read, false);
     if (way == WalkEnd::failure) {
       check_.require(api_.post_badly(line, by, next_tag(false)), "a request is taken");
-      await(by, lane(line, by).initiated, {tag_, SweepKind::write, 0, "a Write that fails"});
+      await(line, by, {tag_, SweepKind::write, 0, "a Write that fails"});
       lane(line, by).used.emplace_back(tag_, false);
     }
     for (int end = 0; end < 2; ++end) {
-      if (api_.line(line).shared) continue;
-      Lane& own = lane(line, end);
-      for (const Posted& each : std::exchange(own.receives, {})) {
-        await(end, own.received, {each.tag, std::nullopt, 0, "a Receive" + what});
-        free_slots_[end].push_back(each.slot);
-      }
+      if (!api_.line(line).shared) cancel_receives(line, end, what);
     }
     api_.end(line, by, way);
-    for (int end = 0; end < 2; ++end) gather(end, what, way == WalkEnd::failure && end == by);
+    for (int end = 0; end < 2; ++end) gather(end, what, way == WalkEnd::failure && end == by ? Fate::fails : Fate::unsaid);
+    if (way != WalkEnd::close) post_after(line, what);
     for (const Effect& effect : std::exchange(effects_, {})) forget(effect);
     compare("after" + what.substr(3));
     lane(line, 0) = {};
@@ -387,26 +437,52 @@ class QueueWalk {
     begin(line);
   }
 
-  /// All that was outstanding comes: the requests of the tail as far as they came, and the rest cancelled.
-  void gather(int end, const std::string& what, bool failure) {
-    bool over = false;
-    while (present_[end] > 0) {
-      const auto results = api_.take(end, static_cast<std::uint32_t>(rng_.between(1, 9)));
-      check_.require(!results.empty(), "all that was outstanding has a result" + what, std::to_string(present_[end]) + " have none");
-      for (const WalkResult& result : results) {
-        const Awaited first = awaited_by(end, result);
-        if (!first.kind) {
-          check_.that(result.cancelled, first.text + " is cancelled", "it ended as " + result.status);
-        } else if (failure) {
-          check_.that(!result.good && !result.cancelled, first.text + " fails", "it ended as " + result.status);
-        } else {
-          check_.that(result.cancelled || (result.good && !over), first.text + " succeeds, or is cancelled" + what,
-                      "it ended as " + result.status);
-          over = over || result.cancelled;
+  /// What is posted now is refused, or cancelled.
+  void post_after(std::size_t line, const std::string& what) {
+    for (int end = 0; end < 2; ++end) {
+      for (std::uint32_t i = below(3); i > 0; --i) {
+        if (!api_.line(line).shared && api_.receive(line, end, next_tag(true), {{0, 64}})) {
+          await(line, end, {tag_, std::nullopt, 0, "a Receive after" + what.substr(3)});
+          ++lane(line, end).receives_used;
         }
+        WalkRequest late;
+        late.kind = SweepKind::write;
+        late.tag = next_tag(false);
+        late.pieces = {{0, 64}};
+        if (!api_.post(line, end, late)) continue;
+        await(line, end, {tag_, late.kind, 0, "a Write after" + what.substr(3)});
+        lane(line, end).used.emplace_back(tag_, false);
       }
     }
-    check_.that(api_.take(end, 4).empty(), "there are no more results than requests" + what, "there is another");
+    api_.settle();
+    for (int end = 0; end < 2; ++end) gather(end, what, Fate::cancelled);
+  }
+
+  /// All that was outstanding comes: what was done with success, the requests of the tail as far as they came, and the rest
+  /// cancelled.
+  void gather(int end, const std::string& what, Fate fate) {
+    for (std::size_t q = 0; q < api_.queues(); ++q) {
+      while (queue(end, q).present > 0) {
+        const auto results = api_.take(end, q, 1 + below(8));
+        check_.require(!results.empty(), "all that was outstanding has a result" + what,
+                       std::to_string(queue(end, q).present) + " have none");
+        for (const WalkResult& result : results) judge_end(awaited_by(end, q, result), result, what, fate);
+      }
+      check_.that(api_.take(end, q, 4).empty(), "there are no more results than requests" + what, "there is another");
+    }
+  }
+
+  void judge_end(const Awaited& awaited, const WalkResult& result, const std::string& what, Fate fate) {
+    const std::string other = "it ended as " + result.status;
+    if (awaited.done) {
+      check_.that(result.good, awaited.text + " that was done before" + what.substr(3) + " succeeds", other);
+    } else if (!awaited.kind || fate == Fate::cancelled) {
+      check_.that(result.cancelled, awaited.text + " is cancelled", other);
+    } else if (fate == Fate::fails) {
+      check_.that(!result.good && !result.cancelled, awaited.text + " fails", other);
+    } else {
+      check_.that(result.cancelled || result.good, awaited.text + " succeeds, or is cancelled" + what, other);
+    }
   }
 
   void forget(const Effect& effect) {
@@ -425,7 +501,7 @@ class QueueWalk {
   std::uint32_t shared_used_[2] = {};
   std::deque<std::uint32_t> free_slots_[2];
   std::size_t sender_[2] = {SIZE_MAX, SIZE_MAX};
-  std::uint32_t present_[2] = {}, depth_[2] = {kWalkQueue, kWalkQueue};
+  std::array<std::array<Queue, 2>, 2> queues_;
   std::vector<Effect> effects_;
   Bytes expected_[2];
   std::uint64_t tag_ = 100;

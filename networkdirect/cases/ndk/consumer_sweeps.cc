@@ -1,6 +1,7 @@
 // What programs get of a device on a consumer of NDK, on providers that answer at once, later, and
 // as it comes.
 #include "networkdirect/cases/consumer_company.h"
+#include "networkdirect/cases/consumer_walk.h"
 #include "networkdirect/cases/ndk/consumer_scene.h"
 
 namespace fb::conformance {
@@ -218,6 +219,11 @@ CONFORMANCE_CASE(ndk_consumer_moves_bytes_to_who_asked_it, "ndk.consumer.op-flag
     TransferSweep sweep(api, check);
     for (const int from : {0, 1}) sweep.bursts(from);
   });
+}
+
+CONFORMANCE_CASE(ndk_consumer_has_the_results_of_any_history, "ndk.consumer.op-flags-unknown", roles::consumer) {
+  std::uint64_t seed = 61;
+  judge(bench, check, [&](ConsumerStage& stage) { sweep_histories(stage, check, seed++); });
 }
 
 CONFORMANCE_CASE(ndk_consumer_shares_receives, "ndk.consumer.receive-beside-shared", roles::consumer) {

@@ -163,6 +163,36 @@ CONFORMANCE_CASE(ndk_the_privileged_token_gathers_and_scatters, "ndk.lam.privile
   }
 }
 
+CONFORMANCE_CASE(ndk_a_fast_region_takes_all_its_pages, "ndk.fast.pages", roles::provider) {
+  NdkBench& ndk = bench.ndk();
+  constexpr std::uintptr_t kBase = 0x7200'0000'0000;
+  for (const ULONG pages : {1u, 2u, 5u, std::min<ULONG>(ndk.b().info().FRMRPageCount, 16)}) {
+    NdkConnection& c = ndk.connect();
+    NDK_MR* const region = ndk.b().fast_region(pages);
+    NdkMemory& memory = ndk.b().plain_memory(std::size_t{pages + 1} * PAGE_SIZE);
+    NdkLam& lam = mapped(ndk, check, ndk.b(), &memory.mdl, memory.bytes.size());
+    const std::string what = " of a fast region of " + words(pages) + " pages";
+    const auto open = [&](ULONG count, ULONG offset) -> NdkStatus {
+      return c.b.qp->Dispatch->NdkFastRegister(c.b.qp, ndk_tag(7), region, count, lam.pages(), offset,
+                                               std::size_t{count} * PAGE_SIZE - offset, ndk_tag(kBase + offset),
+                                               NDK_OP_FLAG_ALLOW_REMOTE_READ);
+    };
+    for (const ULONG offset : {0u, 1u, PAGE_SIZE - 1u}) {
+      const NdkStatus called = open(pages, offset);
+      check.require(called == STATUS_SUCCESS, "NdkFastRegister of all pages" + what, "it answered " + words(called));
+      ends_as(ndk, check, c.b, "the registration of all pages" + what, {STATUS_SUCCESS});
+      for (const std::uintptr_t at : {std::uintptr_t{offset}, std::uintptr_t{pages} * PAGE_SIZE - 1}) {
+        says(check, "a Read" + what, access(ndk, check, c, true, kBase + at, region->Dispatch->NdkGetRemoteTokenFromMr(region), 1),
+             {STATUS_SUCCESS});
+        check.bytes("what it brought", ByteView(c.a.memory->bytes).subspan(8192, 1), ByteView(memory.bytes).subspan(at, 1));
+      }
+      arranged_by(check, "NdkInvalidate", c.b.qp->Dispatch->NdkInvalidate(c.b.qp, nullptr, &region->Header, 0));
+      ends_as(ndk, check, c.b, "the Invalidate", {STATUS_SUCCESS});
+    }
+    refused_somehow(ndk, check, c.b, "NdkFastRegister of one page more" + what, open(pages + 1, 0));
+  }
+}
+
 CONFORMANCE_CASE(ndk_a_message_invalidates_one_of_several, "ndk.qp.invalidate-token", roles::provider) {
   NdkBench& ndk = bench.ndk();
   NdkConnection& c = ndk.connect();

@@ -3,6 +3,7 @@
 #include <span>
 
 #include "networkdirect/cases/consumer_company.h"
+#include "networkdirect/cases/consumer_walk.h"
 #include "networkdirect/cases/networkdirect/consumer_scene.h"
 
 namespace fb::conformance {
@@ -60,6 +61,11 @@ CONFORMANCE_CASE(nd_consumer_moves_bytes_to_who_asked_it, "networkdirect.consume
     TransferSweep sweep(api, check);
     for (const int from : {0, 1}) sweep.bursts(from);
   });
+}
+
+CONFORMANCE_CASE(nd_consumer_has_the_results_of_any_history, "networkdirect.consumer.remote-token", roles::consumer) {
+  std::uint64_t seed = 61;
+  judge(bench, check, kEveryKind, [&](ConsumerStage& stage) { sweep_histories(stage, check, seed++); });
 }
 
 CONFORMANCE_CASE(nd_consumer_shares_receives, "networkdirect.consumer.buffer-token", roles::consumer) {

@@ -429,6 +429,31 @@ CONFORMANCE_CASE(nd_notifications_follow_the_rule, "networkdirect.completion.not
   }
 }
 
+CONFORMANCE_CASE(nd_a_threshold_may_be_the_depth, "networkdirect.shared.modify-threshold", roles::provider) {
+  NdEnd& end = bench.nd().b();
+  check.precondition(end.info().MaxSharedReceiveQueueDepth >= 8, "the adapter has shared receive queues");
+  // The depth as it is, the same said, and another.
+  for (const auto& [depth, said] : {std::pair<ULONG, ULONG>{8, 0}, {8, 8}, {5, 5}}) {
+    const auto shared = end.shared_receive_queue(8, 2);
+    NdConnectTerms terms;
+    terms.b.shared = shared.get();
+    const auto c = bench.nd().connect(terms);
+    const std::string what = " with the depth " + std::to_string(said) + " and the threshold " + std::to_string(depth);
+    check.require(says(check, "Modify" + what, shared->Modify(said, depth), {ND_SUCCESS}), "the queue is modified");
+    for (std::uintptr_t i = 0; i < depth; ++i) {
+      ND2_SGE into = c->b.memory->sge(64 * i, 64);
+      check.require(shared->Receive(nd_tag(i), &into, 1) == ND_SUCCESS, "a shared Receive is taken");
+    }
+    NdRequest request;
+    const HRESULT called = shared->Notify(&request);
+    bench.nd().pass(Duration::ms(1));
+    check.that(called == ND_PENDING && request.pending(), "Notify of a full queue is pending" + what, "it has completed");
+    arranged_by(check, "Send", c->a.qp->Send(nullptr, nullptr, 0, ND_OP_FLAG_SILENT_SUCCESS));
+    next_result(bench, check, c->b, "a shared Receive");
+    says(check, "Notify with one Receive less" + what, ended(bench, called, request, *shared), {ND_SUCCESS});
+  }
+}
+
 CONFORMANCE_CASE(nd_a_threshold_is_exact, "networkdirect.shared.threshold", roles::provider) {
   NdEnd& end = bench.nd().b();
   check.precondition(end.info().MaxSharedReceiveQueueDepth >= 8, "the adapter has shared receive queues");

@@ -10,6 +10,7 @@ namespace {
 struct NdWalkTerms {
   bool shared = false;   ///< some of the queue pairs share their receives
   bool windows = false;  ///< peers use windows of the memory
+  bool apart = false;    ///< requests and receives end in different completion queues
 };
 
 /// For QueueWalk.
@@ -17,7 +18,7 @@ class NdWalk {
  public:
   NdWalk(ProviderBench& bench, Check& check, const NdWalkTerms& terms) : bench_(bench), check_(check), terms_(terms) {
     for (int end = 0; end < 2; ++end) {
-      queues_[end] = at(end).completion_queue(kWalkQueue);
+      for (std::size_t q = 0; q < queues(); ++q) queues_[end][q] = at(end).completion_queue(kWalkQueue);
       memories_[end] = at(end).memory(kSweepBytes);
       if (terms.shared) shared_[end] = at(end).shared_receive_queue(kShared);
     }
@@ -31,7 +32,8 @@ class NdWalk {
   MutableBytes memory(int end) { return memories_[end]->bytes; }
   WalkLine line(std::size_t i) const {
     constexpr std::array<std::uint32_t, 3> kDepths = {5, 8, 13};
-    WalkLine made{kDepths[i % 3], kDepths[i % 3], limits_, terms_.shared && i != 1};
+    const bool apart = terms_.apart && i != 2;
+    WalkLine made{kDepths[i % 3], kDepths[i % 3], limits_, terms_.shared && i != 1, apart ? i % 2 : 0, apart ? 1 - i % 2 : 0};
     if (!made.shared) return made;
     made.receive_depth = kShared;
     made.limits.receive_sges = std::min(limits_.receive_sges, 2u);
@@ -72,9 +74,10 @@ class NdWalk {
     return side(i, end).qp->Write(nd_tag(tag), &mine, 1, there.address(kSweepBytes - 15), there.region->GetRemoteToken(), 0) == ND_SUCCESS;
   }
 
-  std::vector<WalkResult> take(int end, std::uint32_t most) {
+  std::size_t queues() const { return terms_.apart ? 2 : 1; }
+  std::vector<WalkResult> take(int end, std::size_t q, std::uint32_t most) {
     std::vector<ND2_RESULT> results(most);
-    const ULONG count = queues_[end]->GetResults(results.data(), most);
+    const ULONG count = queues_[end][q]->GetResults(results.data(), most);
     check_.require(count <= most, "a queue gives no more results than it is asked for", "it gives " + std::to_string(count));
     std::vector<WalkResult> made;
     for (ULONG i = 0; i < count; ++i) made.push_back(read(end, results[i]));
@@ -82,24 +85,26 @@ class NdWalk {
   }
 
   void settle() { nd().pass(Duration::ms(2)); }
-  bool resize(int end, std::uint32_t depth) { return queues_[end]->Resize(depth) == ND_SUCCESS; }
+  bool resize(int end, std::size_t q, std::uint32_t depth) { return queues_[end][q]->Resize(depth) == ND_SUCCESS; }
 
   void make(std::size_t i) {
     if (lines_.size() <= i) lines_.resize(i + 1);
     Line& line = lines_[i];
     line.windows.clear();
-    line.c.reset();
-    nd().pass(Duration::ms(1));
-    check_.that(take(0, 1).empty() && take(1, 1).empty(), "nothing comes of queue pairs that are gone", "there is another result");
-    line.c = nd().prepare();
-    const WalkLine terms = this->line(i);
-    for (int end = 0; end < 2; ++end) {
-      side(i, end).qp = at(end).queue_pair(*queues_[end], {.depth = terms.depth,
-                                                           .sges = limits_.sges,
-                                                           .inline_bytes = limits_.inline_bytes,
-                                                           .context = context(i, end),
-                                                           .shared = terms.shared ? shared_[end].get() : nullptr});
+    if (line.c != nullptr) {
+      line.c.reset();
+      nd().pass(Duration::ms(1));
+      for (std::size_t q = 0; q < queues(); ++q) {
+        check_.that(take(0, q, 1).empty() && take(1, q, 1).empty(), "nothing comes of queue pairs that are gone",
+                    "there is another result");
+      }
     }
+    line.c = nd().prepare();
+    for (int end = 0; end < 2; ++end) side(i, end).qp = queue_pair(i, end);
+  }
+  void flush(std::size_t i, int end) {
+    side(i, end).qp->Flush();
+    nd().pass(Duration::ms(1));
   }
   void establish(std::size_t i) {
     conformance::establish(bench_, check_, *lines_[i].c);
@@ -141,6 +146,23 @@ class NdWalk {
     return made;
   }
 
+  NdRef<IND2QueuePair> queue_pair(std::size_t i, int end) {
+    const WalkLine n = line(i);
+    IND2CompletionQueue *const receives = queues_[end][n.receive_queue].get(), *const initiators = queues_[end][n.initiator_queue].get();
+    IND2Adapter& adapter = at(end).adapter();
+    NdRef<IND2QueuePair> made;
+    if (n.shared) {
+      arranged_by(check_, "CreateQueuePairWithSrq",
+                  adapter.CreateQueuePairWithSrq(IID_IND2QueuePair, receives, initiators, shared_[end].get(), context(i, end), n.depth,
+                                                 limits_.sges, limits_.inline_bytes, made.out()));
+    } else {
+      arranged_by(check_, "CreateQueuePair",
+                  adapter.CreateQueuePair(IID_IND2QueuePair, receives, initiators, context(i, end), n.receive_depth, n.depth,
+                                          n.limits.receive_sges, limits_.sges, limits_.inline_bytes, made.out()));
+    }
+    return made;
+  }
+
   WalkResult read(int end, const ND2_RESULT& result) const {
     WalkResult made;
     for (std::size_t i = 0; i < lines_.size(); ++i) {
@@ -167,7 +189,7 @@ class NdWalk {
                 qp.Bind(nd_tag(2), memories_[end]->region.get(), window.get(), memory(end).data() + window_at(reads), window_bytes_,
                         reads ? ND_OP_FLAG_ALLOW_READ : ND_OP_FLAG_ALLOW_WRITE));
     std::vector<WalkResult> bound;
-    nd().wait_until([&] { return !(bound = take(end, 1)).empty(); }, kNdSoon);
+    nd().wait_until([&] { return !(bound = take(end, line(i).initiator_queue, 1)).empty(); }, kNdSoon);
     check_.require(!bound.empty() && bound[0].good && bound[0].line == i, "a window is bound", "it is not");
     lines_[i].tokens[static_cast<std::size_t>(end)][reads] = window->GetRemoteToken();
     lines_[i].windows.push_back(std::move(window));
@@ -192,7 +214,7 @@ class NdWalk {
   SweepLimits limits_;
   std::size_t window_bytes_ = 0;
   std::array<std::unique_ptr<NdMemory>, 2> memories_;
-  std::array<NdRef<IND2CompletionQueue>, 2> queues_;
+  std::array<std::array<NdRef<IND2CompletionQueue>, 2>, 2> queues_;
   std::array<NdRef<IND2SharedReceiveQueue>, 2> shared_;
   std::vector<Line> lines_;
 };
@@ -216,12 +238,12 @@ CONFORMANCE_CASE(nd_any_history_of_shared_receives_has_its_results, "networkdire
 }
 
 CONFORMANCE_CASE(nd_any_history_is_flushed, "networkdirect.queue.flush-all", roles::provider) {
-  walk(bench, check, {}, {.seed = 31, .ends = {WalkEnd::flush, WalkEnd::disconnect, WalkEnd::failure}});
+  walk(bench, check, {.apart = true}, {.seed = 31, .ends = {WalkEnd::flush, WalkEnd::disconnect, WalkEnd::failure}});
 }
 
 CONFORMANCE_CASE(nd_any_history_outlives_other_depths, "networkdirect.completion.resize-keeps", roles::provider) {
   check.precondition((bench.nd().b().info().AdapterFlags & ND_ADAPTER_FLAG_CQ_RESIZE_SUPPORTED) != 0, "queues get other depths");
-  walk(bench, check, {}, {.seed = 41, .resizes = true});
+  walk(bench, check, {.apart = true}, {.seed = 41, .resizes = true});
 }
 
 }  // namespace fb::conformance
