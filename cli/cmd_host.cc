@@ -11,8 +11,8 @@
 #include "cli/document.h"
 #include "cli/drive/driver.h"
 #include "cli/drive/sessions.h"
+#include "cli/host_discover.h"
 #include "cli/host_session.h"
-#include "cli/mdns.h"
 #include "cli/io_run.h"
 #include "cli/load_run.h"
 #include "cli/usage.h"
@@ -23,112 +23,7 @@ namespace fb::cli {
 
 namespace {
 
-template <class Body>
-int guarded(const HostArguments& arguments, Body&& body) {
-  try {
-    HostSession session(arguments);
-    return body(session);
-  } catch (const WaitFailure& failure) {
-    if (failure.end() == WaitEnd::interrupted) return exit_code::interrupted;
-    throw UserError(fmt::format("{}: {}{}", arguments.url, failure.what(), transport_hint(arguments.url)));
-  }
-}
-
 using Json = nlohmann::ordered_json;
-
-/// Avahi says when it has asked everybody, after about a second.
-constexpr Duration kMdnsPatience = Duration::s(5);
-
-const char* kind_of(const host::DiscoveredEntry& entry) {
-  return entry.subtype == fabrics::SubsystemType::nvm        ? "subsystem"
-         : entry.subtype == fabrics::SubsystemType::referral ? "referral"
-                                                             : "discovery";
-}
-
-const char* tls_of(const host::DiscoveredEntry& entry) {
-  if (entry.sectype == fabrics::TcpSecurity::none) return "none";
-  const bool required = (entry.treq & fabrics::treq_bits::secure_channel_mask) == fabrics::treq_bits::secure_channel_required;
-  return required ? "required" : "offered";
-}
-
-Json log_json(const host::DiscoveryResult& result) {
-  Json entries = Json::array();
-  for (const host::DiscoveredEntry& entry : result.entries) {
-    entries.push_back({{"kind", kind_of(entry)},
-                       {"traddr", entry.traddr},
-                       {"trsvcid", entry.trsvcid},
-                       {"subnqn", entry.subnqn},
-                       {"portid", entry.portid},
-                       {"cntlid", entry.cntlid},
-                       {"tls", tls_of(entry)}});
-  }
-  return {{"genctr", result.genctr}, {"entries", std::move(entries)}};
-}
-
-void print_log(const host::DiscoveryResult& result) {
-  fmt::print("generation {}, {} entries\n", result.genctr, result.entries.size());
-  for (const host::DiscoveredEntry& entry : result.entries) {
-    const std::string tls = tls_of(entry);
-    fmt::print("  {:<9} {}:{}  {}{}\n", kind_of(entry), entry.traddr, entry.trsvcid, entry.subnqn,
-               tls == "none" ? "" : "  (TLS " + tls + ")");
-  }
-  flush_output();
-}
-
-struct DiscoverArguments {
-  HostArguments host;
-  bool persistent = false;
-  bool no_referrals = false;
-};
-
-int run_discover(HostSession& session, const DiscoverArguments& arguments) {
-  if (!arguments.persistent) {
-    const host::DiscoveryResult found = session.discover(!arguments.no_referrals);
-    arguments.host.json ? print_document(log_json(found)) : print_log(found);
-    return 0;
-  }
-  try {
-    session.watch(!arguments.no_referrals, print_log);
-  } catch (const WaitFailure& failure) {
-    if (failure.end() != WaitEnd::interrupted) throw;
-  }
-  return 0;
-}
-
-/// "mdns:" asks the local network in place of one service.
-bool by_mdns(const std::string& url) { return url == "mdns:" || url == "mdns"; }
-
-/// Every service that is announced, and the log of each that can be asked.
-int run_discover_by_mdns(const DiscoverArguments& arguments) {
-  if (arguments.persistent) throw UserError("--persistent stays with one service: give its URL in place of mdns:");
-  const std::vector<MdnsService> services = mdns_services(kMdnsPatience);
-  if (services.empty()) throw UserError("mdns: nobody announces a discovery service on the local network");
-  Json all = Json::array();
-  bool failed = false;
-  for (const MdnsService& service : services) {
-    DiscoverArguments one = arguments;
-    const std::string url = conformance::url_text(service.transport, service.at);
-    one.host.url = service.nqn.empty() ? url : url + "/" + service.nqn;
-    Json said = {{"url", url}, {"nqn", service.nqn}, {"name", service.name}, {"host", service.host}};
-    if (!arguments.host.json) fmt::print("{} {}  ({})\n", url, service.nqn, service.name);
-    try {
-      const int code = guarded(one.host, [&](HostSession& session) {
-        const host::DiscoveryResult found = session.discover(!arguments.no_referrals);
-        arguments.host.json ? said.update(log_json(found)) : print_log(found);
-        return 0;
-      });
-      if (code != 0) return code;
-    } catch (const UserError& wrong) {
-      failed = true;
-      said["error"] = wrong.what();
-      if (!arguments.host.json) fmt::print("  {}\n", wrong.what());
-    }
-    all.push_back(std::move(said));
-  }
-  if (arguments.host.json) print_document({{"services", all}});
-  flush_output();
-  return failed ? 1 : 0;
-}
 
 /// ", 64 zones of 1 MiB"; nothing for a namespace without zones.
 std::string zones_text(const host::Namespace& space) {
@@ -515,13 +410,7 @@ void add_host(CLI::App& app, Outcome& outcome) {
   discover->add_flag("--persistent", find->persistent, "Stay connected and list again on every change");
   discover->add_flag("--no-referrals", find->no_referrals, "Do not follow referrals");
   discover->get_option("--json")->excludes("--persistent");
-  discover->callback([find, &outcome] {
-    if (by_mdns(find->host.url)) {
-      outcome.code = run_discover_by_mdns(*find);
-      return;
-    }
-    outcome.code = guarded(find->host, [&](HostSession& s) { return run_discover(s, *find); });
-  });
+  discover->callback([find, &outcome] { outcome.code = run_discover(*find); });
   simple("connect", "Connect, list the namespaces, disconnect", run_connect);
   simple("identify", "Show Identify Controller and the namespaces", run_identify);
 

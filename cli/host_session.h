@@ -86,4 +86,16 @@ class HostSession final : private host::ControllerListener {
   bool warned_ = false;
 };
 
+/// Runs `body` with a session: its exit code, that of an interrupt, or UserError with the URL and what may help.
+template <class Body>
+int guarded(const HostArguments& arguments, Body&& body) {
+  try {
+    HostSession session(arguments);
+    return body(session);
+  } catch (const WaitFailure& failure) {
+    if (failure.end() == WaitEnd::interrupted) return exit_code::interrupted;
+    throw UserError(arguments.url + ": " + failure.what() + transport_hint(arguments.url));
+  }
+}
+
 }  // namespace fb::cli

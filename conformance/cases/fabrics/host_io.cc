@@ -215,7 +215,7 @@ CONFORMANCE_CASE(host_does_not_use_an_entry_without_a_port, "fabrics.host.discov
 CONFORMANCE_CASE(host_does_not_use_an_entry_of_another_transport, "fabrics.host.discovery.trtype", roles::host) {
   subsystem::Referral elsewhere = to_itself(bench);
   elsewhere.subnqn = "nqn.2026-11.org.example:elsewhere";
-  elsewhere.trtype = bench.transport() == "tcp" ? 1 : 3;
+  elsewhere.trtype = bench.transport() == fabrics::kTcp ? 1 : 3;
   bench.target().discovery().add_referral(elsewhere);
   bool seen = false;
   bench.script.data_out = [&](const CommandContext& command, MutableBytes data) {
