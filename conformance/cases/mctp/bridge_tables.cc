@@ -35,7 +35,7 @@ std::vector<MctpPacket> strange_packets(PlayedDevice& from, mctp::Eid to) {
                            {true, true, false, 1, 7, kVendorType, 20},   // an answer that nobody asked for
                            {true, true, false, 2, 6, 0x00, 12},          // one of the control protocol
                            {true, true, true, 3, 5, 0x6F, 64},           // a reserved message type
-                           {true, true, true, 0, 4, 0x80 | 0x04, 40}};   // one with a message integrity check
+                           {true, true, true, 0, 4, 0x80 | 0x6E, 40}};   // one with a message integrity check
   std::vector<MctpPacket> packets;
   for (const Shape& one : kShapes) {
     MctpPacket packet = from.raw().packet();

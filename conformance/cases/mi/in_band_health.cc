@@ -95,6 +95,7 @@ CONFORMANCE_CASE(a_restart_shows_in_band, "mi.in-band.health.changes", roles::co
 
 CONFORMANCE_CASE(changes_in_band_are_cleared_when_asked, "mi.in-band.health.clear", roles::controller, needs(tunnels), having_in_band) {
   InBandScene scene(bench);
+  composite_of(scene, check);
   for (int round = 0; round < 2; ++round) {
     restart(scene.association);
     check.precondition((composite_of(scene, check) & kRestarted) == kRestarted, "changes");
@@ -107,6 +108,7 @@ CONFORMANCE_CASE(changes_in_band_are_cleared_when_asked, "mi.in-band.health.clea
 CONFORMANCE_CASE(changes_in_band_are_cleared_one_by_one, "mi.in-band.health.clear.each", roles::controller, needs(tunnels),
                  having_in_band) {
   InBandScene scene(bench);
+  composite_of(scene, check);
   for (unsigned position = 0; position < mi::kClearBits - 1; ++position) {
     restart(scene.association);
     const InBandAnswer answer = scene.send(Opcode::configuration_set, 2, 1u << position);
