@@ -85,6 +85,9 @@ CONFORMANCE_CASE(errors_in_band_have_no_data, "mi.in-band.error.data", roles::co
 CONFORMANCE_CASE(dw0_has_the_management_response, "mi.in-band.nmresp", roles::controller, needs(tunnels), having_in_band) {
   InBandScene scene(bench);
   InBandScene second(bench), third(bench);
+  const InBandAnswer info = scene.structure(DataType::subsystem_information);
+  needed(check, info, "Read NVMe-MI Data Structure");
+  check.require(check.equal("NMRESP of NVM Subsystem Information", info.nmresp(), 32u), "NMRESP is the length of the data");
   const auto ids = controllers_of(scene, check);
   for (const DataType type : {DataType::subsystem_information, DataType::controller_information}) {
     const InBandAnswer answer = scene.structure(type, type == DataType::subsystem_information ? std::uint16_t{0} : ids.back());
