@@ -1,4 +1,4 @@
-// Bridges: packets of no message, tables that take several answers, units on the way, and who has a UUID.
+// Bridges: tables that take several answers, units on the way, and who has a UUID.
 #include <algorithm>
 #include <set>
 
@@ -19,54 +19,7 @@ std::vector<MctpPacket> packets_from(PlayedDevice& at, mctp::Eid source) {
   return found;
 }
 
-/// Packets that no endpoint makes a message of, and messages that are none of a bridge's business.
-std::vector<MctpPacket> strange_packets(PlayedDevice& from, mctp::Eid to) {
-  struct Shape {
-    bool som, eom, owner;
-    std::uint8_t sequence, tag, type;
-    std::size_t bytes;
-  };
-  const Shape kShapes[] = {{false, false, true, 2, 0, kVendorType, 64},  // a middle without a start
-                           {false, true, true, 3, 1, kVendorType, 7},    // an end without one
-                           {true, false, true, 0, 2, kVendorType, 64},   // a start
-                           {true, false, true, 0, 2, kVendorType, 64},   // and once more
-                           {false, false, true, 3, 2, kVendorType, 64},  // two sequence numbers left out
-                           {false, true, true, 3, 2, kVendorType, 1},    // and one that was there
-                           {true, true, false, 1, 7, kVendorType, 20},   // an answer that nobody asked for
-                           {true, true, false, 2, 6, 0x00, 12},          // one of the control protocol
-                           {true, true, true, 3, 5, 0x6F, 64},           // a reserved message type
-                           {true, true, true, 0, 4, 0x80 | 0x6E, 40}};   // one with a message integrity check
-  std::vector<MctpPacket> packets;
-  for (const Shape& one : kShapes) {
-    MctpPacket packet = from.raw().packet();
-    packet.destination = to;
-    packet.som = one.som, packet.eom = one.eom, packet.owner = one.owner;
-    packet.sequence = one.sequence, packet.tag = one.tag;
-    for (std::size_t i = 0; i < one.bytes; ++i) packet.payload.push_back(static_cast<std::uint8_t>(7 * i + packets.size()));
-    packet.payload[0] = one.type;
-    if (one.type == 0x00) packet.payload[1] = 0x11, packet.payload[2] = static_cast<std::uint8_t>(Command::get_endpoint_id);
-    packets.push_back(std::move(packet));
-  }
-  return packets;
-}
-
 }  // namespace
-
-CONFORMANCE_CASE(bridges_look_at_no_messages, "mctp.bridge.packets", roles::bus, over_buses) {
-  const Bridged scene = bridged(bench, check);
-  turn_to_bridge(bench, scene, scene.near);
-  forget_all(scene);
-  const auto one_way = [&](PlayedDevice& from, PlayedDevice& to, std::string_view way) {
-    const auto sent = strange_packets(from, to.eid());
-    for (const MctpPacket& packet : sent) from.raw().send(packet);
-    from.raw().wait_until_said();
-    const auto came = packets_from(to, from.eid());
-    if (!check.equal(fmt::format("packets {}", way), came.size(), sent.size())) return;
-    for (std::size_t i = 0; i < came.size(); ++i) check.bytes(fmt::format("packet {} {}", i, way), to_bytes(came[i]), to_bytes(sent[i]));
-  };
-  one_way(scene.near, scene.far, "through the bridge");
-  one_way(scene.farther, scene.other, "back through the bridge");
-}
 
 CONFORMANCE_CASE(long_routing_tables_take_several_answers, "mctp.bridge.routing.whole", roles::bus, over_buses) {
   const Bridged scene = bridged(bench, check);
