@@ -172,13 +172,12 @@ CONFORMANCE_CASE(ndk_a_fast_region_takes_all_its_pages, "ndk.fast.pages", roles:
     NdkMemory& memory = ndk.b().plain_memory(std::size_t{pages + 1} * PAGE_SIZE);
     NdkLam& lam = mapped(ndk, check, ndk.b(), &memory.mdl, memory.bytes.size());
     const std::string what = " of a fast region of " + words(pages) + " pages";
-    const auto open = [&](ULONG count, ULONG offset) -> NdkStatus {
-      return c.b.qp->Dispatch->NdkFastRegister(c.b.qp, ndk_tag(7), region, count, lam.pages(), offset,
-                                               std::size_t{count} * PAGE_SIZE - offset, ndk_tag(kBase + offset),
+    const auto open = [&](ULONG count, ULONG offset, SIZE_T length) -> NdkStatus {
+      return c.b.qp->Dispatch->NdkFastRegister(c.b.qp, ndk_tag(7), region, count, lam.pages(), offset, length, ndk_tag(kBase + offset),
                                                NDK_OP_FLAG_ALLOW_REMOTE_READ);
     };
     for (const ULONG offset : {0u, 1u, PAGE_SIZE - 1u}) {
-      const NdkStatus called = open(pages, offset);
+      const NdkStatus called = open(pages, offset, std::size_t{pages} * PAGE_SIZE - offset);
       check.require(called == STATUS_SUCCESS, "NdkFastRegister of all pages" + what, "it answered " + words(called));
       ends_as(ndk, check, c.b, "the registration of all pages" + what, {STATUS_SUCCESS});
       for (const std::uintptr_t at : {std::uintptr_t{offset}, std::uintptr_t{pages} * PAGE_SIZE - 1}) {
@@ -189,7 +188,7 @@ CONFORMANCE_CASE(ndk_a_fast_region_takes_all_its_pages, "ndk.fast.pages", roles:
       arranged_by(check, "NdkInvalidate", c.b.qp->Dispatch->NdkInvalidate(c.b.qp, nullptr, &region->Header, 0));
       ends_as(ndk, check, c.b, "the Invalidate", {STATUS_SUCCESS});
     }
-    refused_somehow(ndk, check, c.b, "NdkFastRegister of one page more" + what, open(pages + 1, 0));
+    refused_somehow(ndk, check, c.b, "NdkFastRegister of one page more" + what, open(pages + 1, 0, PAGE_SIZE));
   }
 }
 
