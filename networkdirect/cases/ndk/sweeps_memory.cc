@@ -106,10 +106,10 @@ CONFORMANCE_CASE(ndk_mappings_have_the_pages_of_their_length, "ndk.lam.offset", 
             needed >= offsetof(NDK_LOGICAL_ADDRESS_MAPPING, AdapterPageArray) + pages * sizeof(NDK_LOGICAL_ADDRESS) && needed <= 64 * 8,
             "NdkBuildLAM tells the size of a mapping" + what, "it is " + words(needed));
         // A byte too few, and exactly so many.
-        NdkLam& less = ndk.keep(std::make_unique<NdkLam>());
-        less.size = needed - 1;
-        says(check, "NdkBuildLAM with a byte too few" + what, build(ndk, ndk.a(), &mdl, length, less), {STATUS_BUFFER_TOO_SMALL});
-        check.equal("the size" + what, less.size, needed);
+        NdkLam& cramped = ndk.keep(std::make_unique<NdkLam>());
+        cramped.size = needed - 1;
+        says(check, "NdkBuildLAM with a byte too few" + what, build(ndk, ndk.a(), &mdl, length, cramped), {STATUS_BUFFER_TOO_SMALL});
+        check.equal("the size" + what, cramped.size, needed);
         NdkLam& lam = ndk.keep(std::make_unique<NdkLam>());
         lam.size = needed;
         check.require(
