@@ -7,43 +7,40 @@ namespace fb::conformance {
 CONFORMANCE_CASE(host_keeps_to_the_limits_of_each_path, "fabrics.host.paths.limits", roles::host) {
   constexpr std::uint8_t kIdentifyController = 0x01;
   constexpr std::size_t kMost = 8192, kBytes = 65536;  // MDTS 1 and more than it
-  for (const bool first_is_small : {false}) {
-    const std::string which = first_is_small ? "the first path" : "the second path";
-    std::uint16_t first = 0;
-    bench.script.data_out = [&](const CommandContext& command, MutableBytes data) {
-      const bool identifies = command.qid == 0 && command.sqe[0] == opcode::kIdentify && command.sqe[40] == kIdentifyController;
-      if (!identifies || data.size() < nvme::kIdentifySize || command.controller == nullptr) return;
-      const bool is_first = first == 0 || command.controller->cntlid() == first;
-      if (is_first == first_is_small) MutableView<nvme::IdentifyController>{data}.set(nvme::id_ctrl::mdts, 1u);
-    };
-    const TwoPaths paths = connect_two_paths(bench, check, {}, [&] { first = controller_of_port(bench, 1); });
-    const std::uint16_t small = first_is_small ? paths.first : paths.second;
-    bench.forget_seen();
-    Bytes& out = bench.keep(host_pattern(kBytes));
-    for (const std::uint16_t only : {0, 1, 2}) {  // both paths, and each alone
-      for (const std::uint16_t portid : {std::uint16_t{1}, std::uint16_t{2}}) {
-        const bool open = only == 0 || only == portid;
-        bench.subsystem().set_ana_state(kAnaGroup, open ? nvme::AnaState::optimized : nvme::AnaState::inaccessible, portid);
-      }
-      pause(bench, 2_s);
-      Bytes& in = bench.keep(Bytes(kBytes));
-      const auto written = bench.product().write(bench.nsid(), kPathLba, out).wait_for(120_s);
-      check.require(written && written->ok(), "a write of 64 KiB succeeds, with MDTS 1 on " + which);
-      const auto read = bench.product().read(bench.nsid(), kPathLba, in).wait_for(120_s);
-      check.require(read && read->ok(), "a read of 64 KiB succeeds, with MDTS 1 on " + which);
-      check.bytes("data read back", in, out);
+  std::uint16_t first = 0;
+  bench.script.data_out = [&](const CommandContext& command, MutableBytes data) {
+    const bool identifies = command.qid == 0 && command.sqe[0] == opcode::kIdentify && command.sqe[40] == kIdentifyController;
+    if (!identifies || data.size() < nvme::kIdentifySize || command.controller == nullptr) return;
+    const bool is_first = first == 0 || command.controller->cntlid() == first;
+    if (!is_first) MutableView<nvme::IdentifyController>{data}.set(nvme::id_ctrl::mdts, 1u);
+  };
+  const TwoPaths paths = connect_two_paths(bench, check, {}, [&] { first = controller_of_port(bench, 1); });
+  bench.forget_seen();
+  Bytes& out = bench.keep(host_pattern(kBytes));
+  constexpr std::uint16_t kBoth = 0;
+  for (const std::uint16_t only : std::initializer_list<std::uint16_t>{kBoth, 1, 2}) {
+    for (const std::uint16_t portid : std::initializer_list<std::uint16_t>{1, 2}) {
+      const bool open = only == kBoth || only == portid;
+      bench.subsystem().set_ana_state(kAnaGroup, open ? nvme::AnaState::optimized : nvme::AnaState::inaccessible, portid);
     }
-    std::size_t looked = 0;
-    for (const SeenCommand* seen : path_commands(bench, small)) {
-      ++looked;
-      const std::size_t bytes = std::size_t{blocks_of(*seen)} * 512;
-      check.that(bytes <= kMost, "at most 8 KiB in a command to the controller of " + which, std::to_string(bytes) + " bytes");
-    }
-    check.precondition(looked > 0, "commands come to the controller of " + which);
-    bench.script = {};
-    bench.subsystem().set_ana_state(kAnaGroup, nvme::AnaState::optimized);
-    bench.product().disconnect().wait_for(60_s);
+    pause(bench, 2_s);
+    Bytes& in = bench.keep(Bytes(kBytes));
+    const auto written = bench.product().write(bench.nsid(), kPathLba, out).wait_for(120_s);
+    check.require(written && written->ok(), "a write of 64 KiB succeeds, with MDTS 1 on the second path");
+    const auto read = bench.product().read(bench.nsid(), kPathLba, in).wait_for(120_s);
+    check.require(read && read->ok(), "a read of 64 KiB succeeds, with MDTS 1 on the second path");
+    check.bytes("data read back", in, out);
   }
+  std::size_t looked = 0;
+  for (const SeenCommand* seen : path_commands(bench, paths.second)) {
+    ++looked;
+    const std::size_t bytes = std::size_t{blocks_of(*seen)} * 512;
+    check.that(bytes <= kMost, "at most 8 KiB in a command to the controller of the second path", std::to_string(bytes) + " bytes");
+  }
+  check.precondition(looked > 0, "commands come to the controller of the second path");
+  bench.script = {};
+  bench.subsystem().set_ana_state(kAnaGroup, nvme::AnaState::optimized);
+  bench.product().disconnect().wait_for(60_s);
 }
 
 }  // namespace fb::conformance
