@@ -61,6 +61,7 @@ constexpr std::pair<std::string_view, Rule> kOnPurpose[] = {
     {"h2cdata_of_an_unknown_tag_is_fatal", Rule::tcp_h2c_unasked},
     {"h2cdata_with_a_gap_is_fatal", Rule::tcp_h2c_order},
     {"h2cdata_with_an_early_last_is_not_all", Rule::tcp_h2c_last},
+    {"host_completes_nothing_by_an_unknown_identifier", Rule::nvme_completion_twice},
     {"host_completes_nothing_by_an_unknown_identifier", Rule::nvme_completion_unknown},
     {"host_learns_the_limits_of_a_controller_anew", Rule::nvme_property_stable},
     {"host_notices_a_bogus_invalidation", Rule::rdma_invalidate},
