@@ -19,7 +19,8 @@ inline std::unique_ptr<Bench> make_fake(World& world, Role, const Environment&) 
 /// A case that is in no registry.
 inline CaseInfo fake_case(std::string_view name, void (*body)(Bench&, Check&),
                           std::string_view requirement = "fabrics.connect.sqsize.minimum") {
-  return {name, requirement, Role::controller, body, {}, __FILE__};
+  static const CaseOptions usual;
+  return {name, requirement, Role::controller, body, usual, __FILE__};
 }
 
 inline RunOptions fake_options() {
