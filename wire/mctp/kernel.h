@@ -40,7 +40,9 @@ using Address = Layout<12, address::family, address::network, address::eid, addr
 
 /// sockaddr_mctp_ext: the same with where on the medium, for sockets with kOptAddrExt.
 namespace address_ext {
-inline constexpr Native<"interface", 12, std::uint32_t> interface {};
+// clang-format off
+inline constexpr Native<"interface", 12, std::uint32_t> interface{};
+// clang-format on
 inline constexpr Native<"hardware_size", 16, std::uint8_t> hardware_size{};
 inline constexpr BytesField<"hardware", 20, 32> hardware{};
 }  // namespace address_ext
