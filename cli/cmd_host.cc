@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <bit>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
@@ -322,9 +323,11 @@ LoadOptions load_options(const IoArguments& arguments, const IoOptions& io) {
   return options;
 }
 
-/// --size and --block-size are whole blocks, or less would be written than was asked for.
+/// --size and --block-size are whole blocks, or less would be written than was asked for. Blocks with metadata (528 bytes) have no
+/// round sizes: of these what is left over is left out.
 void check_whole_blocks(const char* option, const std::string& text, std::uint64_t bytes, const host::Namespace& space) {
-  if (bytes % space.block_bytes() == 0) return;
+  const bool round = std::has_single_bit(std::uint64_t{space.block_bytes()});
+  if (bytes % space.block_bytes() == 0 || (!round && bytes > space.block_bytes())) return;
   throw UserError(fmt::format("{} {}: not a whole number of blocks of {} bytes", option, text, space.block_bytes()));
 }
 

@@ -237,7 +237,7 @@ def test_annotations_of_mingw_are_complete(tmp_path):
     compiler = shutil.which("x86_64-w64-mingw32-g++")
     if compiler is None:
         pytest.skip("no compiler for Windows")
-    ours = (ROOT / "sim" / "networkdirect" / "win32" / "include" / "sal.h").read_text().split("#ifndef FABRICBENCH_NO_OLD_ANNOTATIONS")[0]
+    ours = (ROOT / "networkdirect" / "win32" / "include" / "sal.h").read_text().split("#ifndef FABRICBENCH_NO_OLD_ANNOTATIONS")[0]
     names = re.findall(r"^#define (_\w+)", ours, re.MULTILINE)
     assert len(names) > 250
     source = tmp_path / "annotated.cc"
