@@ -31,15 +31,15 @@ class ConsumerWalk {
   ConsumerWalk(const ConsumerWalk&) = delete;
   ConsumerWalk& operator=(const ConsumerWalk&) = delete;
 
-  MutableBytes memory(int end) { return end == 0 ? MutableBytes(bytes_) : MutableBytes(peer_memory_->bytes); }
+  MutableBytes memory(std::size_t end) { return end == 0 ? MutableBytes(bytes_) : MutableBytes(peer_memory_->bytes); }
   WalkLine line(std::size_t) const { return {kDepth, kDepth, limits_}; }
   std::size_t queues() const { return 1; }
 
-  bool receive(std::size_t i, int end, std::uint64_t tag, const std::vector<SweepPiece>& pieces) {
+  bool receive(std::size_t i, std::size_t end, std::uint64_t tag, const std::vector<SweepPiece>& pieces) {
     const auto sges = list(end, pieces);
     return qp(i, end).post_receive({tag, sges});
   }
-  bool post(std::size_t i, int end, const WalkRequest& asked) {
+  bool post(std::size_t i, std::size_t end, const WalkRequest& asked) {
     const auto sges = list(end, asked.pieces);
     rdma::SendRequest request;
     request.id = asked.tag;
@@ -55,7 +55,7 @@ class ConsumerWalk {
     request.rkey = region(1 - end).rkey();
     return qp(i, end).post_send(request);
   }
-  bool post_badly(std::size_t i, int end, std::uint64_t tag) {
+  bool post_badly(std::size_t i, std::size_t end, std::uint64_t tag) {
     WalkRequest astray;
     astray.kind = SweepKind::write;
     astray.tag = tag;
@@ -64,7 +64,7 @@ class ConsumerWalk {
     return post(i, end, astray);
   }
 
-  std::vector<WalkResult> take(int end, std::size_t, std::uint32_t most) {
+  std::vector<WalkResult> take(std::size_t end, std::size_t, std::uint32_t most) {
     std::vector<WalkResult> made;
     if (end == 1) {
       look_at_peers();
@@ -90,7 +90,7 @@ class ConsumerWalk {
     program().pass(Duration::ms(2));
     look_at_peers();
   }
-  bool resize(int, std::size_t, std::uint32_t) { return true; }
+  bool resize(std::size_t, std::size_t, std::uint32_t) { return true; }
   void make(std::size_t i) {
     if (lines_.size() <= i) lines_.resize(i + 1);
     if (lines_[i].line != nullptr) {
@@ -101,7 +101,7 @@ class ConsumerWalk {
     }
     lines_[i] = {&program().line(), &stage_.peer().make_queue({.send_entries = kDepth, .receive_entries = kDepth})};
   }
-  void flush(std::size_t i, int end) {
+  void flush(std::size_t i, std::size_t end) {
     qp(i, end).fail();
     settle();
   }
@@ -116,13 +116,13 @@ class ConsumerWalk {
     check_.require(own.line->established == 1, "the program is connected", "it is not");
     check_.require(own.peer->wait_event(ConnectionEvent::established, Duration::s(10)), "the peer is connected", "it is not");
   }
-  void end(std::size_t i, int by, WalkEnd way) {
+  void end(std::size_t i, std::size_t by, WalkEnd way) {
     if (way == WalkEnd::disconnect) qp(i, by).disconnect();
     if (way == WalkEnd::flush) qp(i, by).fail();
     program().pass(Duration::ms(40));
-    for (const int end : {by, 1 - by}) qp(i, end).disconnect();
+    for (const std::size_t end : {by, 1 - by}) qp(i, end).disconnect();
     program().pass(Duration::ms(40));
-    for (const int end : {by, 1 - by}) qp(i, end).fail();
+    for (const std::size_t end : {by, 1 - by}) qp(i, end).fail();
     settle();
   }
 
@@ -134,9 +134,9 @@ class ConsumerWalk {
   };
 
   NdProgram& program() { return stage_.program(); }
-  rdma::QueuePair& qp(std::size_t i, int end) { return end == 0 ? lines_[i].line->qp() : lines_[i].peer->qp(); }
-  rdma::MemoryRegion& region(int end) { return end == 0 ? *region_ : *peer_memory_->region; }
-  std::vector<rdma::Sge> list(int end, const std::vector<SweepPiece>& pieces) {
+  rdma::QueuePair& qp(std::size_t i, std::size_t end) { return end == 0 ? lines_[i].line->qp() : lines_[i].peer->qp(); }
+  rdma::MemoryRegion& region(std::size_t end) { return end == 0 ? *region_ : *peer_memory_->region; }
+  std::vector<rdma::Sge> list(std::size_t end, const std::vector<SweepPiece>& pieces) {
     std::vector<rdma::Sge> made;
     for (const SweepPiece& piece : pieces) made.push_back(region(end).sge(piece.offset, piece.length));
     return made;

@@ -3,18 +3,18 @@
 // where the requests have left it; a queue gives as many results as it has; what ends with its connection is cancelled, in order.
 //
 // An interface is a type with
-//   MutableBytes memory(int end)                               ends 0 and 1, kSweepBytes each
+//   MutableBytes memory(std::size_t end)                               ends 0 and 1, kSweepBytes each
 //   WalkLine line(std::size_t)                                 what its queue pairs take
-//   bool receive(std::size_t line, int end, tag, pieces)       false: refused
-//   bool post(std::size_t line, int end, const WalkRequest&)
-//   bool post_badly(std::size_t line, int end, tag)            a request that must fail
+//   bool receive(std::size_t line, std::size_t end, tag, pieces)       false: refused
+//   bool post(std::size_t line, std::size_t end, const WalkRequest&)
+//   bool post_badly(std::size_t line, std::size_t end, tag)            a request that must fail
 //   std::size_t queues()                                       completion queues of each end, at most 2
-//   std::vector<WalkResult> take(int end, std::size_t queue, std::uint32_t most)
+//   std::vector<WalkResult> take(std::size_t end, std::size_t queue, std::uint32_t most)
 //   void settle()                                              what was posted ends
-//   bool resize(int end, std::size_t queue, std::uint32_t depth)
-//   void flush(std::size_t line, int end)                      of a queue pair that is made, and not connected
+//   bool resize(std::size_t end, std::size_t queue, std::uint32_t depth)
+//   void flush(std::size_t line, std::size_t end)                      of a queue pair that is made, and not connected
 //   void make(std::size_t line), void establish(std::size_t line)
-//   void end(std::size_t line, int end, WalkEnd)               by that end; both give back what they have
+//   void end(std::size_t line, std::size_t end, WalkEnd)               by that end; both give back what they have
 #pragma once
 
 #include <algorithm>
@@ -71,7 +71,7 @@ class QueueWalk {
  public:
   QueueWalk(Api& api, Check& check, const WalkTerms& terms)
       : api_(api), check_(check), terms_(terms), rng_(terms.seed), lanes_(terms.lines) {
-    for (int end = 0; end < 2; ++end) {
+    for (std::size_t end = 0; end < 2; ++end) {
       rng_.fill(api_.memory(end));
       expected_[end].assign(api_.memory(end).begin(), api_.memory(end).end());
       for (std::uint32_t slot = 0; slot < kSlots; ++slot) free_slots_[end].push_back(slot);
@@ -82,7 +82,7 @@ class QueueWalk {
     for (std::size_t line = 0; line < lanes_.size(); ++line) begin(line);
     for (int round = 0; round < terms_.rounds; ++round) {
       batch();
-      for (int end = 0; end < 2; ++end) {
+      for (std::size_t end = 0; end < 2; ++end) {
         for (std::size_t q = 0; q < api_.queues(); ++q) {
           if (terms_.resizes && rng_.chance(1, 3)) resize(end, q);
           if (rng_.chance(2, 3)) take(end, q, 1 + below(rng_.chance(1, 4) ? kWalkQueue : 6));
@@ -121,7 +121,7 @@ class QueueWalk {
     bool waiting = false;  // what is deferred
   };
   struct Effect {
-    int end;
+    std::size_t end;
     Pieces pieces;
     Bytes data;
   };
@@ -132,10 +132,12 @@ class QueueWalk {
     std::uint32_t present = 0, depth = kWalkQueue;
   };
 
-  Queue& queue(int end, std::size_t q) { return queues_[static_cast<std::size_t>(end)][q]; }
-  Lane& lane(std::size_t line, int end) { return lanes_[line][static_cast<std::size_t>(end)]; }
-  std::deque<Posted>& receives(std::size_t line, int end) { return api_.line(line).shared ? shared_[end] : lane(line, end).receives; }
-  std::uint32_t& receives_used(std::size_t line, int end) {
+  Queue& queue(std::size_t end, std::size_t q) { return queues_[static_cast<std::size_t>(end)][q]; }
+  Lane& lane(std::size_t line, std::size_t end) { return lanes_[line][static_cast<std::size_t>(end)]; }
+  std::deque<Posted>& receives(std::size_t line, std::size_t end) {
+    return api_.line(line).shared ? shared_[end] : lane(line, end).receives;
+  }
+  std::uint32_t& receives_used(std::size_t line, std::size_t end) {
     return api_.line(line).shared ? shared_used_[end] : lane(line, end).receives_used;
   }
 
@@ -146,7 +148,7 @@ class QueueWalk {
       api_.make(line);
     }
     // Before there is a connection, too.
-    for (int end = 0; end < 2; ++end) {
+    for (std::size_t end = 0; end < 2; ++end) {
       for (std::uint32_t i = below(3); i > 0; --i) post_receive(line, end);
     }
     api_.establish(line);
@@ -156,7 +158,7 @@ class QueueWalk {
   void flush_unconnected(std::size_t line) {
     if (api_.line(line).shared) return;
     take_all();
-    const int end = static_cast<int>(below(1));
+    const std::size_t end = static_cast<std::size_t>(below(1));
     for (int turn = 0; turn < 2; ++turn) {
       for (std::uint32_t i = 1 + below(4); i > 0; --i) post_receive(line, end);
       cancel_receives(line, end, " at a flush without a connection");
@@ -166,7 +168,7 @@ class QueueWalk {
     lane(line, end) = {};
   }
 
-  void cancel_receives(std::size_t line, int end, const std::string& what) {
+  void cancel_receives(std::size_t line, std::size_t end, const std::string& what) {
     Lane& own = lane(line, end);
     for (const Posted& each : std::exchange(own.receives, {})) {
       await(line, end, {each.tag, std::nullopt, 0, "a Receive" + what});
@@ -181,7 +183,7 @@ class QueueWalk {
     sender_[0] = sender_[1] = SIZE_MAX;
     for (std::uint64_t i = rng_.between(1, 8); i > 0; --i) {
       const std::size_t line = rng_.below(lanes_.size());
-      const int end = static_cast<int>(rng_.below(2));
+      const std::size_t end = static_cast<std::size_t>(rng_.below(2));
       if (rng_.chance(2, 5)) {
         post_receive(line, end);
       } else {
@@ -189,7 +191,7 @@ class QueueWalk {
       }
     }
     for (std::size_t line = 0; line < lanes_.size(); ++line) {
-      for (int end = 0; end < 2; ++end) {
+      for (std::size_t end = 0; end < 2; ++end) {
         if (lane(line, end).waiting) post_request(line, end, SweepKind::write, false);
       }
     }
@@ -209,13 +211,13 @@ class QueueWalk {
   }
 
   void compare(std::string_view when) {
-    for (int end = 0; end < 2; ++end) {
+    for (std::size_t end = 0; end < 2; ++end) {
       check_.require(check_.bytes("memory of end " + std::to_string(end) + " " + std::string(when), api_.memory(end), expected_[end]),
                      "every byte is where it should be");
     }
   }
 
-  void post_receive(std::size_t line, int end) {
+  void post_receive(std::size_t line, std::size_t end) {
     if (receives_used(line, end) >= api_.line(line).receive_depth || free_slots_[end].empty()) return;
     const std::uint32_t slot = free_slots_[end].front();
     free_slots_[end].pop_front();
@@ -243,7 +245,7 @@ class QueueWalk {
     return tag_;
   }
 
-  void post_request(std::size_t line, int end, SweepKind kind, bool deferred) {
+  void post_request(std::size_t line, std::size_t end, SweepKind kind, bool deferred) {
     Lane& own = lane(line, end);
     const WalkLine terms = api_.line(line);
     if (own.used.size() + (deferred ? 2 : 1) > terms.depth) return;
@@ -272,7 +274,7 @@ class QueueWalk {
     request.tag = next_tag(false);
     Bytes data(length);
     rng_.fill(data);
-    const int source = kind == SweepKind::read ? 1 - end : end;
+    const std::size_t source = kind == SweepKind::read ? 1 - end : end;
     const Pieces there = {{request.remote, length}};
     write_both({source, kind == SweepKind::read ? there : request.pieces, data});
     check_.require(api_.post(line, end, request), "a queue that is not full takes a request: " + words_of(request));
@@ -294,7 +296,7 @@ class QueueWalk {
 
   std::uint32_t below(std::uint32_t most) { return static_cast<std::uint32_t>(rng_.below(std::uint64_t{most} + 1)); }
 
-  void await(std::size_t line, int end, Awaited awaited) {
+  void await(std::size_t line, std::size_t end, Awaited awaited) {
     const WalkLine terms = api_.line(line);
     ++queue(end, awaited.kind ? terms.initiator_queue : terms.receive_queue).present;
     Lane& own = lane(line, end);
@@ -338,7 +340,7 @@ class QueueWalk {
 
   // ---- what comes back
 
-  void resize(int end, std::size_t q) {
+  void resize(std::size_t end, std::size_t q) {
     Queue& own = queue(end, q);
     const std::uint32_t least = std::max<std::uint32_t>(own.present, 1);
     const std::uint32_t depth = rng_.chance(1, 2) ? least : least + below(kWalkQueue - least);
@@ -348,23 +350,23 @@ class QueueWalk {
     // Deep enough for what comes next.
     if (depth < own.present + kBatch && rng_.chance(1, 2)) widen(end, q);
   }
-  void widen(int end, std::size_t q) {
+  void widen(std::size_t end, std::size_t q) {
     if (std::exchange(queue(end, q).depth, kWalkQueue) == kWalkQueue) return;
     check_.require(api_.resize(end, q, kWalkQueue), "a queue gets deeper");
   }
 
   void take_all() {
-    for (int end = 0; end < 2; ++end) {
+    for (std::size_t end = 0; end < 2; ++end) {
       for (std::size_t q = 0; q < api_.queues(); ++q) take_all(end, q);
     }
   }
-  void take_all(int end, std::size_t q) {
+  void take_all(std::size_t end, std::size_t q) {
     while (queue(end, q).present > 0) take(end, q, 1 + below(39));
     check_.that(api_.take(end, q, 4).empty(), "there are no more results than requests", "there is another");
     widen(end, q);
   }
 
-  void take(int end, std::size_t q, std::uint32_t most) {
+  void take(std::size_t end, std::size_t q, std::uint32_t most) {
     const auto results = api_.take(end, q, most);
     const std::uint32_t present = queue(end, q).present;
     check_.require(check_.equal("results of a queue with " + std::to_string(present) + ", asked for " + std::to_string(most),
@@ -373,7 +375,7 @@ class QueueWalk {
     for (const WalkResult& result : results) judge(end, q, result);
   }
 
-  Awaited awaited_by(int end, std::size_t q, const WalkResult& result) {
+  Awaited awaited_by(std::size_t end, std::size_t q, const WalkResult& result) {
     check_.require(result.line < lanes_.size(), "a result is of one of the queue pairs", "it is of none");
     const WalkLine terms = api_.line(result.line);
     Lane& own = lane(result.line, end);
@@ -395,7 +397,7 @@ class QueueWalk {
     return first;
   }
 
-  void judge(int end, std::size_t q, const WalkResult& result) {
+  void judge(std::size_t end, std::size_t q, const WalkResult& result) {
     const Awaited first = awaited_by(end, q, result);
     check_.require(result.good, first.text + " succeeds", "it ended as " + result.status);
     if (!first.kind) check_.equal("bytes in the result of " + first.text, result.bytes, first.bytes);
@@ -408,10 +410,10 @@ class QueueWalk {
     loud_ = true;
     next_place_ = kFirstPlace;
     // Whether the last silent ones have ended is not said.
-    for (int end = 0; end < 2; ++end) post_request(line, end, SweepKind::write, false);
+    for (std::size_t end = 0; end < 2; ++end) post_request(line, end, SweepKind::write, false);
     finish();
     if (rng_.chance(1, 2)) take_all();
-    const int by = static_cast<int>(rng_.below(2));
+    const std::size_t by = static_cast<std::size_t>(rng_.below(2));
     const WalkEnd way = terms_.ends[rng_.below(terms_.ends.size())];
     const std::string what = " at " + std::string(kWalkEnds[static_cast<std::size_t>(way)]);
     // Some are on their way: it is not said how far they come.
@@ -423,11 +425,11 @@ class QueueWalk {
       await(line, by, {tag_, SweepKind::write, 0, "a Write that fails"});
       lane(line, by).used.emplace_back(tag_, false);
     }
-    for (int end = 0; end < 2; ++end) {
+    for (std::size_t end = 0; end < 2; ++end) {
       if (!api_.line(line).shared) cancel_receives(line, end, what);
     }
     api_.end(line, by, way);
-    for (int end = 0; end < 2; ++end) gather(end, what, way == WalkEnd::failure && end == by ? Fate::fails : Fate::unsaid);
+    for (std::size_t end = 0; end < 2; ++end) gather(end, what, way == WalkEnd::failure && end == by ? Fate::fails : Fate::unsaid);
     if (way != WalkEnd::close) post_after(line, what);
     for (const Effect& effect : std::exchange(effects_, {})) forget(effect);
     compare("after" + what.substr(3));
@@ -439,7 +441,7 @@ class QueueWalk {
 
   /// What is posted now is refused, or cancelled.
   void post_after(std::size_t line, const std::string& what) {
-    for (int end = 0; end < 2; ++end) {
+    for (std::size_t end = 0; end < 2; ++end) {
       for (std::uint32_t i = below(3); i > 0; --i) {
         if (!api_.line(line).shared && api_.receive(line, end, next_tag(true), {{0, 64}})) {
           await(line, end, {tag_, std::nullopt, 0, "a Receive after" + what.substr(3)});
@@ -455,12 +457,12 @@ class QueueWalk {
       }
     }
     api_.settle();
-    for (int end = 0; end < 2; ++end) gather(end, what, Fate::cancelled);
+    for (std::size_t end = 0; end < 2; ++end) gather(end, what, Fate::cancelled);
   }
 
   /// All that was outstanding comes: what was done with success, the requests of the tail as far as they came, and the rest
   /// cancelled.
-  void gather(int end, const std::string& what, Fate fate) {
+  void gather(std::size_t end, const std::string& what, Fate fate) {
     for (std::size_t q = 0; q < api_.queues(); ++q) {
       while (queue(end, q).present > 0) {
         const auto results = api_.take(end, q, 1 + below(8));

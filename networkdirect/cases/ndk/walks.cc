@@ -17,7 +17,7 @@ struct NdkWalkTerms {
 class NdkWalk {
  public:
   NdkWalk(NdkBench& bench, Check& check, const NdkWalkTerms& terms) : bench_(bench), check_(check), terms_(terms) {
-    for (int end = 0; end < 2; ++end) {
+    for (std::size_t end = 0; end < 2; ++end) {
       for (std::size_t q = 0; q < queues(); ++q) queues_[end][q] = &at(end).queue(kWalkQueue);
       memories_[end] = &at(end).memory(kSweepBytes);
       if (terms.shared) shared_[end] = &at(end).shared_receive_queue(kShared);
@@ -29,7 +29,7 @@ class NdkWalk {
     window_bytes_ = std::min<std::size_t>(info.MaxWindowSize, 100'003);
   }
 
-  MutableBytes memory(int end) { return memories_[end]->bytes; }
+  MutableBytes memory(std::size_t end) { return memories_[end]->bytes; }
   WalkLine line(std::size_t i) const {
     constexpr std::array<std::uint32_t, 3> kDepths = {5, 8, 13};
     const bool apart = terms_.apart && i != 2;
@@ -40,7 +40,7 @@ class NdkWalk {
     return made;
   }
 
-  bool receive(std::size_t i, int end, std::uint64_t tag, const std::vector<SweepPiece>& pieces) {
+  bool receive(std::size_t i, std::size_t end, std::uint64_t tag, const std::vector<SweepPiece>& pieces) {
     const auto sges = list(end, pieces, false);
     const auto count = static_cast<ULONG>(sges.size());
     const NDK_SGE* const first = sges.empty() ? nullptr : sges.data();
@@ -49,7 +49,7 @@ class NdkWalk {
     return qp->Dispatch->NdkReceive(qp, ndk_tag(tag), first, count) == STATUS_SUCCESS;
   }
 
-  bool post(std::size_t i, int end, const WalkRequest& request) {
+  bool post(std::size_t i, std::size_t end, const WalkRequest& request) {
     const auto sges = list(end, request.pieces, request.copied);
     const auto count = static_cast<ULONG>(sges.size());
     const NDK_SGE* const first = sges.empty() ? nullptr : sges.data();
@@ -70,7 +70,7 @@ class NdkWalk {
     }
     return false;
   }
-  bool post_badly(std::size_t i, int end, std::uint64_t tag) {
+  bool post_badly(std::size_t i, std::size_t end, std::uint64_t tag) {
     const NdkMemory& there = *memories_[1 - end];
     NDK_QP* const qp = side(i, end).qp;
     const NDK_SGE mine = memories_[end]->sge(0, 16);
@@ -78,7 +78,7 @@ class NdkWalk {
   }
 
   std::size_t queues() const { return terms_.apart ? 2 : 1; }
-  std::vector<WalkResult> take(int end, std::size_t q, std::uint32_t most) {
+  std::vector<WalkResult> take(std::size_t end, std::size_t q, std::uint32_t most) {
     NDK_CQ* const cq = queues_[end][q]->cq;
     std::vector<NDK_RESULT_EX> results(most);
     std::vector<NDK_RESULT> plain(most);
@@ -100,7 +100,7 @@ class NdkWalk {
   }
 
   void settle() { bench_.pass(Duration::ms(2)); }
-  bool resize(int end, std::size_t q, std::uint32_t depth) {
+  bool resize(std::size_t end, std::size_t q, std::uint32_t depth) {
     NDK_CQ* const cq = queues_[end][q]->cq;
     return bench_.request([&](auto c, PVOID x) { return cq->Dispatch->NdkResizeCq(cq, depth, c, x); }) == STATUS_SUCCESS;
   }
@@ -111,13 +111,13 @@ class NdkWalk {
     NdkConnection& c = bench_.prepare();
     lines_[i].c = &c;
     lines_[i].closed = nullptr;
-    for (int end = 0; end < 2; ++end) {
+    for (std::size_t end = 0; end < 2; ++end) {
       NdkSide& s = side(i, end);
       s.memory = memories_[end];
       s.qp = queue_pair(i, end);
     }
   }
-  void flush(std::size_t i, int end) {
+  void flush(std::size_t i, std::size_t end) {
     NDK_QP* const qp = side(i, end).qp;
     qp->Dispatch->NdkFlush(qp);
     bench_.pass(Duration::ms(1));
@@ -125,12 +125,12 @@ class NdkWalk {
   void establish(std::size_t i) {
     conformance::establish(bench_, check_, *lines_[i].c);
     if (!terms_.windows) return;
-    for (int end = 0; end < 2; ++end) {
+    for (std::size_t end = 0; end < 2; ++end) {
       for (const bool reads : {true, false}) bind(i, end, reads);
     }
   }
 
-  void end(std::size_t i, int by, WalkEnd way) {
+  void end(std::size_t i, std::size_t by, WalkEnd way) {
     NdkSide &s = side(i, by), &other = side(i, 1 - by);
     if (way == WalkEnd::disconnect) disconnect(s);
     if (way == WalkEnd::flush) s.qp->Dispatch->NdkFlush(s.qp);
@@ -153,10 +153,10 @@ class NdkWalk {
     std::array<std::array<UINT32, 2>, 2> tokens = {};  ///< by ends: for Writes, for Reads
   };
 
-  NdkEnd& at(int end) { return end == 0 ? bench_.a() : bench_.b(); }
-  NdkSide& side(std::size_t i, int end) { return end == 0 ? lines_[i].c->a : lines_[i].c->b; }
-  static PVOID context(std::size_t i, int end) { return ndk_tag((end == 0 ? 0xA00u : 0xB00u) + i); }
-  std::vector<NDK_SGE> list(int end, const std::vector<SweepPiece>& pieces, bool copied) {
+  NdkEnd& at(std::size_t end) { return end == 0 ? bench_.a() : bench_.b(); }
+  NdkSide& side(std::size_t i, std::size_t end) { return end == 0 ? lines_[i].c->a : lines_[i].c->b; }
+  static PVOID context(std::size_t i, std::size_t end) { return ndk_tag((end == 0 ? 0xA00u : 0xB00u) + i); }
+  std::vector<NDK_SGE> list(std::size_t end, const std::vector<SweepPiece>& pieces, bool copied) {
     std::vector<NDK_SGE> made;
     for (const SweepPiece& piece : pieces) {
       made.push_back(memories_[end]->sge(piece.offset, piece.length));
@@ -165,7 +165,7 @@ class NdkWalk {
     return made;
   }
 
-  NDK_QP* queue_pair(std::size_t i, int end) {
+  NDK_QP* queue_pair(std::size_t i, std::size_t end) {
     const WalkLine n = line(i);
     NDK_PD* const domain = at(end).pd();
     NDK_CQ* const receives = queues_[end][n.receive_queue]->cq;
@@ -180,7 +180,7 @@ class NdkWalk {
     });
   }
 
-  WalkResult read(int end, const NDK_RESULT_EX& result, bool typed) const {
+  WalkResult read(std::size_t end, const NDK_RESULT_EX& result, bool typed) const {
     WalkResult made;
     for (std::size_t i = 0; i < lines_.size(); ++i) {
       if (result.QPContext == context(i, end)) made.line = i;
@@ -200,7 +200,7 @@ class NdkWalk {
   // ---- windows: one over the first part for Reads, one over the last for Writes
 
   std::size_t window_at(bool reads) const { return reads ? 1 : kSweepBytes - window_bytes_ - 1; }
-  void bind(std::size_t i, int end, bool reads) {
+  void bind(std::size_t i, std::size_t end, bool reads) {
     NdkSide& s = side(i, end);
     NDK_MW* const window = at(end).window();
     const ULONG rights = reads ? NDK_OP_FLAG_ALLOW_REMOTE_READ : NDK_OP_FLAG_ALLOW_REMOTE_WRITE;
@@ -212,7 +212,7 @@ class NdkWalk {
     check_.require(!bound.empty() && bound[0].good && bound[0].line == i, "a window is bound", "it is not");
     lines_[i].tokens[static_cast<std::size_t>(end)][reads] = window->Dispatch->NdkGetRemoteTokenFromMw(window);
   }
-  UINT32 token_for(std::size_t i, int end, const WalkRequest& request) const {
+  UINT32 token_for(std::size_t i, std::size_t end, const WalkRequest& request) const {
     const bool reads = request.kind == SweepKind::read;
     const std::size_t first = window_at(reads), length = total(request.pieces);
     const bool inside = length > 0 && request.remote >= first && request.remote + length <= first + window_bytes_;
@@ -228,7 +228,7 @@ class NdkWalk {
       if (s->connector != nullptr) bench_.finish(bench_.close(s->connector));
       if (s != line.closed) bench_.finish(bench_.close(s->qp));
     }
-    for (int end = 0; end < 2; ++end) {
+    for (std::size_t end = 0; end < 2; ++end) {
       for (std::size_t q = 0; q < queues(); ++q) {
         check_.that(take(end, q, 1).empty(), "nothing comes of queue pairs that are closed", "there is another result");
       }

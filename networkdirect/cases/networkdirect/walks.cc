@@ -17,7 +17,7 @@ struct NdWalkTerms {
 class NdWalk {
  public:
   NdWalk(ProviderBench& bench, Check& check, const NdWalkTerms& terms) : bench_(bench), check_(check), terms_(terms) {
-    for (int end = 0; end < 2; ++end) {
+    for (std::size_t end = 0; end < 2; ++end) {
       for (std::size_t q = 0; q < queues(); ++q) queues_[end][q] = at(end).completion_queue(kWalkQueue);
       memories_[end] = at(end).memory(kSweepBytes);
       if (terms.shared) shared_[end] = at(end).shared_receive_queue(kShared);
@@ -29,7 +29,7 @@ class NdWalk {
     window_bytes_ = std::min<std::size_t>({a.MaxWindowSize, b.MaxWindowSize, 100'003});
   }
 
-  MutableBytes memory(int end) { return memories_[end]->bytes; }
+  MutableBytes memory(std::size_t end) { return memories_[end]->bytes; }
   WalkLine line(std::size_t i) const {
     constexpr std::array<std::uint32_t, 3> kDepths = {5, 8, 13};
     const bool apart = terms_.apart && i != 2;
@@ -40,7 +40,7 @@ class NdWalk {
     return made;
   }
 
-  bool receive(std::size_t i, int end, std::uint64_t tag, const std::vector<SweepPiece>& pieces) {
+  bool receive(std::size_t i, std::size_t end, std::uint64_t tag, const std::vector<SweepPiece>& pieces) {
     const auto sges = list(end, pieces, false);
     const auto count = static_cast<ULONG>(sges.size());
     const ND2_SGE* const first = sges.empty() ? nullptr : sges.data();
@@ -48,7 +48,7 @@ class NdWalk {
     return side(i, end).qp->Receive(nd_tag(tag), first, count) == ND_SUCCESS;
   }
 
-  bool post(std::size_t i, int end, const WalkRequest& request) {
+  bool post(std::size_t i, std::size_t end, const WalkRequest& request) {
     const auto sges = list(end, request.pieces, request.copied);
     const auto count = static_cast<ULONG>(sges.size());
     const ND2_SGE* const first = sges.empty() ? nullptr : sges.data();
@@ -68,14 +68,14 @@ class NdWalk {
     }
     return false;
   }
-  bool post_badly(std::size_t i, int end, std::uint64_t tag) {
+  bool post_badly(std::size_t i, std::size_t end, std::uint64_t tag) {
     NdMemory& there = *memories_[1 - end];
     ND2_SGE mine = memories_[end]->sge(0, 16);
     return side(i, end).qp->Write(nd_tag(tag), &mine, 1, there.address(kSweepBytes - 15), there.region->GetRemoteToken(), 0) == ND_SUCCESS;
   }
 
   std::size_t queues() const { return terms_.apart ? 2 : 1; }
-  std::vector<WalkResult> take(int end, std::size_t q, std::uint32_t most) {
+  std::vector<WalkResult> take(std::size_t end, std::size_t q, std::uint32_t most) {
     std::vector<ND2_RESULT> results(most);
     const ULONG count = queues_[end][q]->GetResults(results.data(), most);
     check_.require(count <= most, "a queue gives no more results than it is asked for", "it gives " + std::to_string(count));
@@ -85,7 +85,7 @@ class NdWalk {
   }
 
   void settle() { nd().pass(Duration::ms(2)); }
-  bool resize(int end, std::size_t q, std::uint32_t depth) { return queues_[end][q]->Resize(depth) == ND_SUCCESS; }
+  bool resize(std::size_t end, std::size_t q, std::uint32_t depth) { return queues_[end][q]->Resize(depth) == ND_SUCCESS; }
 
   void make(std::size_t i) {
     if (lines_.size() <= i) lines_.resize(i + 1);
@@ -100,21 +100,21 @@ class NdWalk {
       }
     }
     line.c = nd().prepare();
-    for (int end = 0; end < 2; ++end) side(i, end).qp = queue_pair(i, end);
+    for (std::size_t end = 0; end < 2; ++end) side(i, end).qp = queue_pair(i, end);
   }
-  void flush(std::size_t i, int end) {
+  void flush(std::size_t i, std::size_t end) {
     side(i, end).qp->Flush();
     nd().pass(Duration::ms(1));
   }
   void establish(std::size_t i) {
     conformance::establish(bench_, check_, *lines_[i].c);
     if (!terms_.windows) return;
-    for (int end = 0; end < 2; ++end) {
+    for (std::size_t end = 0; end < 2; ++end) {
       for (const bool reads : {true, false}) bind(i, end, reads);
     }
   }
 
-  void end(std::size_t i, int by, WalkEnd way) {
+  void end(std::size_t i, std::size_t by, WalkEnd way) {
     NdSide &own = side(i, by), &other = side(i, 1 - by);
     if (way == WalkEnd::disconnect) disconnect(own);
     if (way == WalkEnd::flush) own.qp->Flush();
@@ -134,10 +134,10 @@ class NdWalk {
   };
 
   NdBench& nd() { return bench_.nd(); }
-  NdEnd& at(int end) { return end == 0 ? nd().a() : nd().b(); }
-  NdSide& side(std::size_t i, int end) { return end == 0 ? lines_[i].c->a : lines_[i].c->b; }
-  static void* context(std::size_t i, int end) { return nd_tag((end == 0 ? 0xA00u : 0xB00u) + i); }
-  std::vector<ND2_SGE> list(int end, const std::vector<SweepPiece>& pieces, bool copied) {
+  NdEnd& at(std::size_t end) { return end == 0 ? nd().a() : nd().b(); }
+  NdSide& side(std::size_t i, std::size_t end) { return end == 0 ? lines_[i].c->a : lines_[i].c->b; }
+  static void* context(std::size_t i, std::size_t end) { return nd_tag((end == 0 ? 0xA00u : 0xB00u) + i); }
+  std::vector<ND2_SGE> list(std::size_t end, const std::vector<SweepPiece>& pieces, bool copied) {
     std::vector<ND2_SGE> made;
     for (const SweepPiece& piece : pieces) {
       made.push_back(memories_[end]->sge(piece.offset, piece.length));
@@ -146,7 +146,7 @@ class NdWalk {
     return made;
   }
 
-  NdRef<IND2QueuePair> queue_pair(std::size_t i, int end) {
+  NdRef<IND2QueuePair> queue_pair(std::size_t i, std::size_t end) {
     const WalkLine n = line(i);
     IND2CompletionQueue *const receives = queues_[end][n.receive_queue].get(), *const initiators = queues_[end][n.initiator_queue].get();
     IND2Adapter& adapter = at(end).adapter();
@@ -163,7 +163,7 @@ class NdWalk {
     return made;
   }
 
-  WalkResult read(int end, const ND2_RESULT& result) const {
+  WalkResult read(std::size_t end, const ND2_RESULT& result) const {
     WalkResult made;
     for (std::size_t i = 0; i < lines_.size(); ++i) {
       if (result.QueuePairContext == context(i, end)) made.line = i;
@@ -182,7 +182,7 @@ class NdWalk {
   // ---- windows: one over the first part for Reads, one over the last for Writes
 
   std::size_t window_at(bool reads) const { return reads ? 1 : kSweepBytes - window_bytes_ - 1; }
-  void bind(std::size_t i, int end, bool reads) {
+  void bind(std::size_t i, std::size_t end, bool reads) {
     auto window = at(end).window();
     IND2QueuePair& qp = *side(i, end).qp;
     arranged_by(check_, "Bind",
@@ -194,7 +194,7 @@ class NdWalk {
     lines_[i].tokens[static_cast<std::size_t>(end)][reads] = window->GetRemoteToken();
     lines_[i].windows.push_back(std::move(window));
   }
-  UINT32 token_for(std::size_t i, int end, const WalkRequest& request) const {
+  UINT32 token_for(std::size_t i, std::size_t end, const WalkRequest& request) const {
     const bool reads = request.kind == SweepKind::read;
     const std::size_t first = window_at(reads), length = total(request.pieces);
     const bool inside = length > 0 && request.remote >= first && request.remote + length <= first + window_bytes_;
