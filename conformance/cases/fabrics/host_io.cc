@@ -35,6 +35,25 @@ subsystem::Referral to_itself(const HostBench& bench) {
   return referral;
 }
 
+/// The host reads a log that has this entry, known by `mark`, and connects to nothing of its name.
+void expect_entry_unused(HostBench& bench, Check& check, const subsystem::Referral& elsewhere, std::string_view mark,
+                         std::string_view expected) {
+  bool seen = false;
+  bench.script.data_out = [&](const CommandContext& command, MutableBytes data) {
+    const bool log = command.sqe[0] == 0x02 && command.sqe[40] == 0x70;
+    const bool whole = std::search(data.begin(), data.end(), mark.begin(), mark.end()) != data.end();
+    seen = seen || (log && whole);
+  };
+  const auto outcome = bench.product().discover().wait_for(120_s);
+  check.precondition(seen, "the host reads the discovery log");
+  check.that(outcome.has_value(), "discovery ends", "it still goes on");
+  for (const SeenCommand* one : bench.fabrics_commands(kConnect)) {
+    check.precondition(one->data.size() == fabrics::ConnectData::size, "the data of each Connect");
+    const View<fabrics::ConnectData> data{one->data};
+    check.that(fabrics::terminated_text(data.get(fabrics::connect_data::subnqn)) != elsewhere.subnqn, expected, "a Connect to it");
+  }
+}
+
 }  // namespace
 
 CONFORMANCE_CASE(host_describes_its_data_exactly, "fabrics.host.keyed-length", roles::host, over_rdma) {
@@ -195,21 +214,7 @@ CONFORMANCE_CASE(host_does_not_use_an_entry_without_a_port, "fabrics.host.discov
   elsewhere.subnqn = "nqn.2026-11.org.example:elsewhere";
   elsewhere.trsvcid = kNoPort;
   bench.target().discovery().add_referral(elsewhere);
-  bool seen = false;
-  bench.script.data_out = [&](const CommandContext& command, MutableBytes data) {
-    const bool log = command.sqe[0] == 0x02 && command.sqe[40] == 0x70;
-    const bool whole = std::search(data.begin(), data.end(), kNoPort.begin(), kNoPort.end()) != data.end();
-    seen = seen || (log && whole);
-  };
-  const auto outcome = bench.product().discover().wait_for(120_s);
-  check.precondition(seen, "the host reads the discovery log");
-  check.that(outcome.has_value(), "discovery ends", "it still goes on");
-  for (const SeenCommand* one : bench.fabrics_commands(kConnect)) {
-    check.precondition(one->data.size() == fabrics::ConnectData::size, "the data of each Connect");
-    const View<fabrics::ConnectData> data{one->data};
-    check.that(fabrics::terminated_text(data.get(fabrics::connect_data::subnqn)) != elsewhere.subnqn,
-               "no Connect to the service of that entry", "a Connect to it");
-  }
+  expect_entry_unused(bench, check, elsewhere, kNoPort, "no Connect to the service of that entry");
 }
 
 CONFORMANCE_CASE(host_does_not_use_an_entry_of_another_transport, "fabrics.host.discovery.trtype", roles::host) {
@@ -217,21 +222,7 @@ CONFORMANCE_CASE(host_does_not_use_an_entry_of_another_transport, "fabrics.host.
   elsewhere.subnqn = "nqn.2026-11.org.example:elsewhere";
   elsewhere.trtype = bench.transport() == fabrics::kTcp ? 1 : 3;
   bench.target().discovery().add_referral(elsewhere);
-  bool seen = false;
-  bench.script.data_out = [&](const CommandContext& command, MutableBytes data) {
-    const bool log = command.sqe[0] == 0x02 && command.sqe[40] == 0x70;
-    const bool whole = std::search(data.begin(), data.end(), elsewhere.subnqn.begin(), elsewhere.subnqn.end()) != data.end();
-    seen = seen || (log && whole);
-  };
-  const auto outcome = bench.product().discover().wait_for(120_s);
-  check.precondition(seen, "the host reads the discovery log");
-  check.that(outcome.has_value(), "discovery ends", "it still goes on");
-  for (const SeenCommand* one : bench.fabrics_commands(kConnect)) {
-    check.precondition(one->data.size() == fabrics::ConnectData::size, "the data of each Connect");
-    const View<fabrics::ConnectData> data{one->data};
-    check.that(fabrics::terminated_text(data.get(fabrics::connect_data::subnqn)) != elsewhere.subnqn,
-               "no Connect over this transport to the service of that entry", "a Connect to it");
-  }
+  expect_entry_unused(bench, check, elsewhere, elsewhere.subnqn, "no Connect over this transport to the service of that entry");
 }
 
 CONFORMANCE_CASE(host_rereads_a_discovery_log_that_changed, "fabrics.host.discovery.genctr", roles::host) {
