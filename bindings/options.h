@@ -111,11 +111,15 @@ std::string stub_type() {
   }
 }
 
-#define FB_OPTION(S, member)                                                                                                     \
-  ::fb::python::OptionRow<S> {                                                                                                   \
-#member, ::fb::python::stub_type < decltype(S::member)>(),                                                                   \
-        [](S & to, const ::pybind11::handle& value, const std::string& field) { ::fb::python::assign(to.member, value, field); } \
+// clang-format off
+#define FB_OPTION(S, member)                                                   \
+  ::fb::python::OptionRow<S> {                                                 \
+    #member, ::fb::python::stub_type<decltype(S::member)>(),                   \
+        [](S& to, const ::pybind11::handle& value, const std::string& field) { \
+          ::fb::python::assign(to.member, value, field);                       \
+        }                                                                      \
   }
+// clang-format on
 
 /// All tables, for the stubs: {name: {option: type}}.
 py::dict option_tables();
