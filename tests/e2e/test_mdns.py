@@ -30,8 +30,9 @@ WELL_KNOWN = "nqn.2014-08.org.nvmexpress.discovery"
 @pytest.fixture(scope="module", name="network")
 def avahi_network(tmp_path_factory):
     """An avahi-daemon that nobody else sees. Sets DBUS_SYSTEM_BUS_ADDRESS for all programs that tests start."""
-    if not shutil.which("avahi-daemon") or os.path.exists("/run/avahi-daemon/pid") or os.geteuid() != 0:
-        pytest.skip("avahi-daemon is not installed, runs already, or may not be started here")
+    assert shutil.which("avahi-daemon"), "avahi-daemon is not installed: ci/setup test"
+    if os.path.exists("/run/avahi-daemon/pid") or os.geteuid() != 0:
+        pytest.skip("avahi-daemon runs already, or may not be started here")
     folder = tmp_path_factory.mktemp("bus")
     (folder / "bus.conf").write_text(BUS.format(folder))
     (folder / "avahi.conf").write_text(AVAHI)
