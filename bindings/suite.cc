@@ -1,5 +1,6 @@
 // The conformance suite: its cases, and running them one at a time.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <pybind11/stl.h>
 
 #include <set>

@@ -1,6 +1,7 @@
 #include "cli/drive/linux_host.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 

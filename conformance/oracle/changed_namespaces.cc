@@ -1,5 +1,6 @@
 // The Changed Namespace List of each controller, against the commands of others that change namespaces.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>

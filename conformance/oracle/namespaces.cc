@@ -1,6 +1,7 @@
 // Namespaces as Format NVM, Namespace Management and Namespace Attachment made them: their formats and attributes, and which of
 // them are allocated and active.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,7 @@
 #include "conformance/report/catalogue.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <fnmatch.h>
 
 #include <algorithm>

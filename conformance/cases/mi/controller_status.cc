@@ -1,4 +1,6 @@
 // The status of controllers, as the two health polls tell it.
+#include <fmt/ranges.h>
+
 #include <map>
 
 #include "conformance/cases/mi/commands.h"

@@ -1,4 +1,6 @@
 // The health polls in band: their form, what they agree with, and what counts as changed.
+#include <fmt/ranges.h>
+
 #include "conformance/cases/mi/in_band.h"
 
 namespace fb::conformance {

@@ -1,4 +1,6 @@
 // Read NVMe-MI Data Structure in band: each structure, and what it agrees with.
+#include <fmt/ranges.h>
+
 #include <set>
 
 #include "conformance/cases/mi/in_band.h"

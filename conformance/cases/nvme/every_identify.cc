@@ -1,5 +1,6 @@
 // Every list and every reserved value of Identify, from every place that a list can begin at.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "conformance/cases/nvme/namespace_scene.h"
 #include "conformance/cases/nvme/scene.h"
