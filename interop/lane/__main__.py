@@ -1,6 +1,8 @@
 """Runs the cells of the matrix that are possible here, one line each.
 
-    ci/interop [--list] [--bench PROGRAM] [--jobs CELLS] [--budget SECONDS] [--again] [--build-kernel] [CELL-PATTERN ...]
+    ci/interop [--all] [--list] [--bench PROGRAM] [--jobs CELLS] [--budget SECONDS] [--again] [--build-kernel] [CELL-PATTERN ...]
+
+Without a pattern: each kind of cell on the newest kernel that it has, without those that wait for minutes. --all: the whole matrix.
 
 Exit code 0: nothing failed and something ran. 1: a cell failed. 2: nothing could be run. 130: interrupted.
 """
@@ -223,18 +225,38 @@ def matching(cells: list[Cell], patterns: list[str]) -> list[Cell]:
     return [one for one in cells if any(fnmatch.fnmatchcase(one.name, pattern) for pattern in patterns)]
 
 
-def chosen_of(patterns: list[str]) -> list[Cell]:
-    """Those that a pattern names, or all; without those that one with ! before it names."""
+def kind_of(cell: Cell) -> str:
+    return cell.name.removesuffix(f"-{cell.kernel}")
+
+
+def version_of(kernel: str) -> list[int]:
+    return [int(number) for number in re.findall(r"[0-9]+", kernel)]
+
+
+def newest(cells: list[Cell]) -> list[Cell]:
+    """Of each kind the cell with the newest kernel, without those that wait for nearly all of their time."""
+    best: dict[str, Cell] = {}
+    for one in cells:
+        kept = best.setdefault(kind_of(one), one)
+        if version_of(one.kernel) > version_of(kept.kernel):
+            best[kind_of(one)] = one
+    return [one for one in cells if best[kind_of(one)] is one and not one.waits]
+
+
+def chosen_of(patterns: list[str], whole: bool = True) -> list[Cell]:
+    """Those that a pattern names, without those that one with ! before it names. Without a name all, or those of each change."""
     wanted = [pattern for pattern in patterns if not pattern.startswith("!")]
     unwanted = matching(CELLS, [pattern[1:] for pattern in patterns if pattern.startswith("!")])
-    return [one for one in (matching(CELLS, wanted) if wanted else CELLS) if one not in unwanted]
+    unnamed = CELLS if whole else newest(CELLS)
+    return [one for one in (matching(CELLS, wanted) if wanted else unnamed) if one not in unwanted]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="ci/interop", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("patterns", nargs="*", metavar="CELL-PATTERN",
-                        help="those whose names match, as tcp-*-6.12; all when none is given. '!PATTERN' leaves out")
+                        help="those whose names match, as tcp-*-6.12; '!PATTERN' leaves out")
+    parser.add_argument("--all", action="store_true", help="every cell; without it and a pattern, each kind on its newest kernel")
     parser.add_argument("--list", action="store_true", help="print the cells")
     parser.add_argument("--bench", type=pathlib.Path, metavar="PROGRAM",
                         default=ROOT / "build/release/bin/fabricbench")
@@ -263,7 +285,7 @@ def main() -> int:
         if not matching(CELLS, [pattern.removeprefix("!")]):
             print(f"interop: no cell matches {pattern} (ci/interop --list names them)", file=sys.stderr)
             return 2
-    chosen = chosen_of(options.patterns)
+    chosen = chosen_of(options.patterns, options.all or options.list)
     if options.list:
         for one in chosen:
             print(f"{one.name:{NAME_WIDTH}} {one.title}")

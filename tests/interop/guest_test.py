@@ -400,6 +400,15 @@ class Lane(unittest.TestCase):
                                  (["tcp-host-6.1*", "!*-6.12"], ["tcp-host-6.1"])):
             self.assertEqual([one.name for one in lane.chosen_of(patterns)], wanted)
 
+    def test_each_change_meets_the_newest_kernel_of_a_kind(self):
+        names = [one.name for one in lane.chosen_of([], whole=False)]
+        self.assertIn("tcp-suite-6.12", names)
+        self.assertNotIn("tcp-suite-6.1", names)
+        self.assertIn("mctp-cli-6.1", names)  # the only kernel that has it
+        self.assertEqual([name for name in names if "-slow-" in name], [])
+        self.assertEqual({lane.kind_of(one) for one in matrix.CELLS if not one.waits}, {name.rsplit("-", 1)[0] for name in names})
+        self.assertGreater(lane.version_of("6.12"), lane.version_of("6.2"))
+
     def test_a_second_try_counts_and_the_first_is_told(self):
         code, result, runs = self.run_lane(["FAILED: late", "passed: at last"], again=True)
         self.assertEqual((code, result["verdict"], runs), (0, "passed", 2))
