@@ -15,6 +15,7 @@ from dataclasses import dataclass
 LISTS_MAX_AGE_S = 24 * 3600
 APT_LIMIT_S = 300
 MIRROR = "http://deb.debian.org/debian"
+LATER_SUITES = ("trixie-backports",)
 
 
 class Unavailable(Exception):
@@ -60,6 +61,8 @@ class Archive:
                  f"deb {MIRROR} {release}-updates main",
                  f"deb {MIRROR} {release}-backports main",
                  f"deb {security} {release}-security main"]
+        # Kernels alone: what is in a backports suite is not taken for anything else. A mirror may keep an old list of it.
+        lines += [f"deb [check-valid-until=no] {MIRROR} {suite} main" for suite in LATER_SUITES if not suite.startswith(release)]
         path = self.root / "etc" / "sources.list"
         text = "\n".join(lines) + "\n"
         if not path.exists() or path.read_text() != text:
@@ -95,14 +98,21 @@ class Archive:
             raise Unavailable("no package: " + ", ".join(sorted(missing)))
         return sorted(found, key=lambda package: package.name)
 
+    def depends_of(self, package: str, suite: str = "") -> list[str]:
+        """The names of the packages that a package depends on now."""
+        release = ["-t", suite] if suite else []
+        shown = self._apt("apt-cache", *release, "--no-all-versions", "show", package)
+        match = re.search(r"^Depends: (.*)$", shown.stdout, re.MULTILINE)
+        if shown.returncode != 0 or not match:
+            raise Unavailable(f"no package: {package} {suite}".rstrip())
+        return [name.split()[0] for name in match.group(1).split(",")]
+
     def target_of(self, meta_package: str, suite: str = "") -> str:
         """The kernel image that a meta package depends on now."""
-        release = ["-t", suite] if suite else []
-        shown = self._apt("apt-cache", *release, "--no-all-versions", "show", meta_package)
-        match = re.search(r"^Depends: (linux-image-[\w.+~-]+)", shown.stdout, re.MULTILINE)
-        if shown.returncode != 0 or not match:
+        images = [name for name in self.depends_of(meta_package, suite) if name.startswith("linux-image-")]
+        if not images:
             raise Unavailable(f"no package: {meta_package} {suite}".rstrip())
-        return match.group(1)
+        return images[0]
 
     def fetch(self, packages: list[Package], suite: str = "") -> list[pathlib.Path]:
         """The packages as files. What was fetched before stays; apt checks the digests."""

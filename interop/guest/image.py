@@ -57,12 +57,13 @@ class Flavour:
     """A kernel that the guest can run: the meta package, and the suite that has it. Without one, our own."""
     name: str
     meta_package: str = ""
-    suite: str = ""
+    suite: str = ""  # of this system's release where it begins with '-'
 
 
 FLAVOURS = {
     "6.1": Flavour("6.1", "linux-image-amd64"),
-    "6.12": Flavour("6.12", "linux-image-amd64", "backports"),
+    "6.12": Flavour("6.12", "linux-image-amd64", "-backports"),
+    "7.3": Flavour("7.3", "linux-image-amd64", "trixie-backports"),
     "6.1-mctp": Flavour("6.1-mctp"),
 }
 
@@ -93,13 +94,19 @@ def build(name: str) -> Image:
     archive.refresh()
     tools = archive.find(_package_names())
     if flavour.meta_package:
-        suite = f"{codename()}-{flavour.suite}" if flavour.suite else ""
-        stock = archive.find([archive.target_of(flavour.meta_package, suite)], suite)
-        release = stock[0].name.removeprefix("linux-image-")
+        suite = codename() + flavour.suite if flavour.suite.startswith("-") else flavour.suite
+        image = archive.target_of(flavour.meta_package, suite)
+        release = image.removeprefix("linux-image-")
+        if not release.startswith(flavour.name + "."):
+            raise Unavailable(f"no Linux {flavour.name} in {suite or codename()}: it has {release}")
+        # Later ones come in parts: the kernel, its modules, and what is built in.
+        late_parts = [f"linux-{part}-{release}" for part in ("base", "binary", "modules")]
+        parts = [name for name in archive.depends_of(image, suite) if name in late_parts]
+        stock = archive.find([image, *parts], suite)
         folder = _folder(name, stock + tools)
         if not folder.exists():
             _make(folder, archive.fetch(stock, suite) + archive.fetch(tools), release,
-                  lambda packages: vmlinux.extract((packages / "boot" / f"vmlinuz-{release}").read_bytes()))
+                  lambda packages: vmlinux.extract(_compressed_kernel(packages, release).read_bytes()))
         return load(folder)
     built = kernel.find(archive)
     folder = _folder(name, tools, built.name)
@@ -107,6 +114,15 @@ def build(name: str) -> Image:
         _make(folder, archive.fetch(tools), (built / "release").read_text().strip(),
               lambda _: (built / "vmlinux").read_bytes())
     return load(folder)
+
+
+def _compressed_kernel(packages: pathlib.Path, release: str) -> pathlib.Path:
+    """Where the packages have it, which later ones keep beside its modules. These are moved to where all tools look."""
+    late = packages / "usr/lib/modules"
+    if late.exists():
+        late.rename(packages / "lib/modules")
+    beside = packages / "lib/modules" / release / "vmlinuz"
+    return beside if beside.exists() else packages / "boot" / f"vmlinuz-{release}"
 
 
 def _package_names() -> list[str]:

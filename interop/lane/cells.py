@@ -6,7 +6,7 @@ from interop.guest.image import HOST_NQN
 from interop.lane import auth, linux
 from interop.lane.bench import CellFailure
 from interop.lane.network import OURS
-from interop.lane.scene import TARGET_NQN, Scene, boot, cell, close, listen_on, nvmet_over, url
+from interop.lane.scene import KERNELS, SECURE_KERNELS, TARGET_NQN, Scene, boot, cell, close, listen_on, nvmet_over, url
 
 
 def host_commands(scene: Scene, transport: str, *options: str, hosts: str = "") -> str:
@@ -25,7 +25,7 @@ def host_commands(scene: Scene, transport: str, *options: str, hosts: str = "") 
 
 
 @cell("rdma-host", "our host against nvmet over RDMA (rdma_rxe): discover, connect, verified I/O",
-      kernels=("6.1", "6.12"))
+      kernels=KERNELS)
 def rdma_host(scene: Scene) -> str:
     return host_commands(scene, "rdma")
 
@@ -36,7 +36,7 @@ def rdma_host_l2(scene: Scene) -> str:
 
 
 @cell("rdma-suite", "the conformance suite against nvmet over RDMA (rdma_rxe)",
-      kernels=("6.1", "6.12"), limit_s=520)
+      kernels=KERNELS, limit_s=520)
 def rdma_suite(scene: Scene) -> str:
     return suite_against_nvmet(scene, "rdma")
 
@@ -52,7 +52,7 @@ def suite_against_nvmet(scene: Scene, transport: str, *options: str, hosts: str 
 
 @cell("rdma-target",
       "Linux nvme-rdma on rdma_rxe against our target: nvme-cli (firmware, Format NVM and reservations too), verified I/O",
-      kernels=("6.1", "6.12"))
+      kernels=KERNELS)
 def rdma_target(scene: Scene) -> str:
     return linux_host_drives(scene, "rdma")
 
@@ -67,29 +67,29 @@ def linux_host_drives(scene: Scene, transport: str, *options: str, connect: str 
     return f"booted in {guest.boot_seconds:.1f} s; every byte equal"
 
 
-@cell("tcp-host", "our host against nvmet over TCP: discover, connect, verified I/O", kernels=("6.1", "6.12"))
+@cell("tcp-host", "our host against nvmet over TCP: discover, connect, verified I/O", kernels=KERNELS)
 def tcp_host(scene: Scene) -> str:
     return host_commands(scene, "tcp")
 
 
-@cell("tcp-host-digests", "the same with header and data digests", kernels=("6.1", "6.12"))
+@cell("tcp-host-digests", "the same with header and data digests", kernels=KERNELS)
 def tcp_host_digests(scene: Scene) -> str:
     return host_commands(scene, "tcp", "--hdr-digest", "--data-digest")
 
 
-@cell("tcp-suite", "the conformance suite against nvmet over TCP", kernels=("6.1", "6.12"), limit_s=520)
+@cell("tcp-suite", "the conformance suite against nvmet over TCP", kernels=KERNELS, limit_s=520)
 def tcp_suite(scene: Scene) -> str:
     return suite_against_nvmet(scene, "tcp")
 
 
 @cell("tcp-target",
       "Linux nvme-tcp against our target: nvme-cli (firmware, Format NVM and reservations too), verified I/O",
-      kernels=("6.1", "6.12"))
+      kernels=KERNELS)
 def tcp_target(scene: Scene) -> str:
     return linux_host_drives(scene, "tcp")
 
 
-@cell("tcp-target-digests", "the same with header and data digests", kernels=("6.1", "6.12"))
+@cell("tcp-target-digests", "the same with header and data digests", kernels=KERNELS)
 def tcp_target_digests(scene: Scene) -> str:
     return linux_host_drives(scene, "tcp", connect="--hdr-digest --data-digest")
 
@@ -110,7 +110,7 @@ def tcp_target_zones(scene: Scene) -> str:
 
 
 @cell("tcp-suite-disks", "the cases about commands against nvmet over TCP with two block devices that count and discard",
-      kernels=("6.1", "6.12"), limit_s=400)
+      kernels=KERNELS, limit_s=400)
 def tcp_suite_disks(scene: Scene) -> str:
     with scene.guest() as guest:
         boot(guest, "tcp")
@@ -138,7 +138,7 @@ def tcp_suite_zones(scene: Scene) -> str:
 
 
 @cell("auth-host", "our host and nvmet over TCP authenticate each other (DH-HMAC-CHAP), every hash",
-      kernels=("6.12",), limit_s=400)
+      kernels=SECURE_KERNELS, limit_s=400)
 def auth_host(scene: Scene) -> str:
     secrets = auth.secret_file(scene.folder)
     to = [url("tcp"), "--local", scene.local, "--hostnqn", HOST_NQN, "--dhchap-secret-file", str(secrets)]
@@ -158,7 +158,7 @@ def auth_host(scene: Scene) -> str:
     return f"{len(auth.VARIATIONS)} variations, both directions; a wrong secret is refused"
 
 
-@cell("auth-suite", "the authentication suite against nvmet over TCP", kernels=("6.12",), limit_s=520)
+@cell("auth-suite", "the authentication suite against nvmet over TCP", kernels=SECURE_KERNELS, limit_s=520)
 def auth_suite(scene: Scene) -> str:
     return suite_against_nvmet(
         scene, "tcp", "--suite", "auth", "--dhchap-secret-file", str(auth.secret_file(scene.folder)),
@@ -167,12 +167,12 @@ def auth_suite(scene: Scene) -> str:
 
 
 @cell("auth-target", "Linux nvme-tcp and our target authenticate each other, every hash",
-      kernels=("6.12",), limit_s=400)
+      kernels=SECURE_KERNELS, limit_s=400)
 def auth_target(scene: Scene) -> str:
     return linux_authenticates(scene, "tcp")
 
 
-@cell("auth-rdma-target", "Linux nvme-rdma and our target authenticate each other", kernels=("6.12",),
+@cell("auth-rdma-target", "Linux nvme-rdma and our target authenticate each other", kernels=SECURE_KERNELS,
       limit_s=400)
 def auth_rdma_target(scene: Scene) -> str:
     return linux_authenticates(scene, "rdma", auth.VARIATIONS[:3])

@@ -3,12 +3,12 @@ machine on a link with the device: the other end of a veth pair."""
 
 from interop.lane import linux
 from interop.lane.network import GUEST, MTU, OURS
-from interop.lane.scene import Scene, cell, close
+from interop.lane.scene import KERNELS, Scene, cell, close
 
 LIMIT_S = 400
 
 
-@cell("rdma-device", "the RDMA and CM suites against rdma_rxe", kernels=("6.1", "6.12"), link="none", limit_s=LIMIT_S + 120)
+@cell("rdma-device", "the RDMA and CM suites against rdma_rxe", kernels=KERNELS, link="none", limit_s=LIMIT_S + 120)
 def rdma_device(scene: Scene) -> str:
     with scene.alone() as guest:
         guest.run(f"""modprobe veth

@@ -19,7 +19,7 @@ from interop.guest.guest import COMPLAINT, Guest, GuestFailure
 from interop.lane import relay, tls
 from interop.lane.bench import FALLEN, CellFailure
 from interop.lane.network import OURS, check_socket
-from interop.lane.scene import Scene, boot, cell
+from interop.lane.scene import KERNELS, SECURE_KERNELS, Scene, boot, cell
 
 PORT = 7000  # of the namespace that the cell has for itself
 SIDE, SIDE_GUEST = "10.0.2.0/24", "10.0.2.15"
@@ -229,19 +229,19 @@ LIMIT_S = 2000
 
 
 @cell("tcp-target-suite", "the host cases of the suite: our target plays the tester, Linux nvme-tcp is the host under test",
-      kernels=("6.1", "6.12"), limit_s=LIMIT_S + 200)
+      kernels=KERNELS, limit_s=LIMIT_S + 200)
 def tcp_target_suite(scene: Scene) -> str:
     return suite_against_host(scene, "tcp")
 
 
 @cell("rdma-target-suite", "the same over RDMA: our target on softroce, Linux nvme-rdma on rdma_rxe",
-      kernels=("6.1", "6.12"), limit_s=LIMIT_S + 200)
+      kernels=KERNELS, limit_s=LIMIT_S + 200)
 def rdma_target_suite(scene: Scene) -> str:
     return suite_against_host(scene, "rdma")
 
 
 @cell("tcp-target-suite-tls", "the host cases about TLS: what Linux nvme-tcp begins a connection with, and what goes on over it",
-      kernels=("6.12",), limit_s=520)
+      kernels=SECURE_KERNELS, limit_s=520)
 def tcp_target_suite_tls(scene: Scene) -> str:
     return suite_against_host(scene, "tcp", "--case", "tls_host_*", secure=True)
 
@@ -260,11 +260,11 @@ def slow_suite_against_host(scene: Scene, transport: str) -> str:
 
 
 @cell("tcp-target-slow", "the host cases that wait, over TCP: keep alive, lost paths, namespaces that come and go",
-      kernels=("6.1", "6.12"), limit_s=LIMIT_S + 200, waits=True)
+      kernels=KERNELS, limit_s=LIMIT_S + 200, waits=True)
 def tcp_target_slow(scene: Scene) -> str:
     return slow_suite_against_host(scene, "tcp")
 
 
-@cell("rdma-target-slow", "the same over RDMA", kernels=("6.1", "6.12"), limit_s=LIMIT_S + 200, waits=True)
+@cell("rdma-target-slow", "the same over RDMA", kernels=KERNELS, limit_s=LIMIT_S + 200, waits=True)
 def rdma_target_slow(scene: Scene) -> str:
     return slow_suite_against_host(scene, "rdma")

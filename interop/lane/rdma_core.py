@@ -5,13 +5,13 @@ import re
 from interop.lane import linux
 from interop.lane.bench import CellFailure
 from interop.lane.network import OURS
-from interop.lane.scene import Scene, boot, cell, close
+from interop.lane.scene import KERNELS, Scene, boot, cell, close
 
 ROUNDS, LONG = 200, 65536
 
 
 @cell("rdma-verbs", "rping, ibv_rc_pingpong, ib_write_bw, ib_read_bw and ib_send_bw on rdma_rxe, our RDMA device as the server",
-      kernels=("6.1", "6.12"))
+      kernels=KERNELS)
 def rdma_verbs(scene: Scene) -> str:
     perftest = f"-d rxe0 -x $gid -F -n {ROUNDS} -s {LONG} -m 4096 {OURS}"
     # The program, our side of it, what our side must have seen: its name, and how much at least.

@@ -131,6 +131,11 @@ class Cell:
 
 CELLS: list[Cell] = []
 
+# Debian's: of its release, of that one's backports, and of the next release's backports.
+KERNELS = ("6.1", "6.12", "7.3")
+# Those that authenticate and have TLS.
+SECURE_KERNELS = KERNELS[1:]
+
 
 def cell(name: str, title: str, kernels: tuple[str, ...] = ("6.1",), link: str = "tap",
          limit_s: int = 240, flavour: str = "", alone: bool = False, waits: bool = False):

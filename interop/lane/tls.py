@@ -13,7 +13,7 @@ from interop.guest.image import HOST_NQN
 from interop.lane import auth, linux
 from interop.lane.bench import CellFailure
 from interop.lane.network import OURS
-from interop.lane.scene import TARGET_NQN, Scene, boot, cell, close, listen_on, url
+from interop.lane.scene import SECURE_KERNELS, TARGET_NQN, Scene, boot, cell, close, listen_on, url
 
 AGENT = "tls_agent"
 # As whom a case of the suite connects besides.
@@ -95,7 +95,7 @@ def expect_one_line(said: str, what: str) -> None:
 
 
 @cell("tcp-host-tls", "our host against nvmet over TCP with TLS: discover, connect, verified I/O, both identities and both suites",
-      kernels=("6.12",))
+      kernels=SECURE_KERNELS)
 def tcp_host_tls(scene: Scene) -> str:
     at = [url("tcp"), "--local", scene.local, "--hostnqn", auth.BENCH_NQN, "--tls"]
     with with_agent(scene) as guest, scene.recorded():
@@ -125,7 +125,7 @@ def tcp_host_tls(scene: Scene) -> str:
 
 
 @cell("tcp-target-tls", "Linux nvme-tcp with TLS against our target: discover, verified I/O, reset, both identities and both suites",
-      kernels=("6.12",))
+      kernels=SECURE_KERNELS)
 def tcp_target_tls(scene: Scene) -> str:
     with with_agent(scene) as guest, scene.recorded():
         for key, version, _ in KEYS:
@@ -164,7 +164,7 @@ def tcp_target_tls(scene: Scene) -> str:
     return f"{len(KEYS)} keys, {2 * len(KEYS)} associations; every byte equal; other keys are refused"
 
 
-@cell("tcp-suite-tls", "the suites of TCP (TLS too) and Fabrics against nvmet over TCP with TLS", kernels=("6.12",), limit_s=520)
+@cell("tcp-suite-tls", "the suites of TCP (TLS too) and Fabrics against nvmet over TCP with TLS", kernels=SECURE_KERNELS, limit_s=520)
 def tcp_suite_tls(scene: Scene) -> str:
     key, version, _ = KEYS[1]
     with with_agent(scene) as guest:

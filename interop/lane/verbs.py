@@ -7,7 +7,7 @@ from interop.lane import linux
 from interop.lane.bench import CellFailure
 from interop.lane.cells import drive_linux_host
 from interop.lane.network import GUEST, OURS
-from interop.lane.scene import TARGET_NQN, Scene, cell, close
+from interop.lane.scene import KERNELS, TARGET_NQN, Scene, cell, close
 
 DEVICE = "--device verbs:rxe0"
 AT = f"rdma://{GUEST}:4420"
@@ -74,7 +74,7 @@ def verified(guest: Guest, size: str) -> str:
 
 
 @cell("verbs-pair", "our host and our target, both on verbs over rdma_rxe in a guest of its own: verified I/O, either side killed, one without power",
-      kernels=("6.1", "6.12"), link="pair", limit_s=400)
+      kernels=KERNELS, link="pair", limit_s=400)
 def verbs_pair(scene: Scene) -> str:
     with scene.pair() as (target, initiator):
         target.run(linux.link_up(GUEST))
@@ -147,7 +147,7 @@ echo 'the host does not end'; exit 1
 
 
 @cell("verbs-host", "our host on verbs over rdma_rxe in a guest against nvmet in another: discover, connect, verified I/O",
-      kernels=("6.1", "6.12"), link="pair")
+      kernels=KERNELS, link="pair")
 def verbs_host(scene: Scene) -> str:
     with scene.pair() as (target, initiator):
         target.run(linux.rxe(GUEST))
@@ -162,7 +162,7 @@ def verbs_host(scene: Scene) -> str:
 
 
 @cell("verbs-target", "Linux nvme-rdma in a guest against our target on verbs over rdma_rxe in another: nvme-cli, verified I/O",
-      kernels=("6.1", "6.12"), link="pair", limit_s=400)
+      kernels=KERNELS, link="pair", limit_s=400)
 def verbs_target(scene: Scene) -> str:
     with scene.pair() as (target, initiator):
         target.run(linux.rxe(GUEST))
@@ -176,7 +176,7 @@ def verbs_target(scene: Scene) -> str:
 
 
 @cell("verbs-suite", "the conformance suite on verbs over rdma_rxe in a guest against nvmet in another",
-      kernels=("6.1", "6.12"), link="pair", limit_s=520)
+      kernels=KERNELS, link="pair", limit_s=520)
 def verbs_suite(scene: Scene) -> str:
     with scene.pair() as (target, initiator):
         target.run(linux.rxe(GUEST))
@@ -191,7 +191,7 @@ def verbs_suite(scene: Scene) -> str:
 TEST = "test_sim_rdma_verbs"
 
 
-@cell("verbs-device", f"the device's own tests ({TEST}) over rdma_rxe that talks to itself", kernels=("6.1", "6.12"), link="pair")
+@cell("verbs-device", f"the device's own tests ({TEST}) over rdma_rxe that talks to itself", kernels=KERNELS, link="pair")
 def verbs_device(scene: Scene) -> str:
     with scene.pair(scene.bench.program.parent / TEST) as (guest, _):
         guest.run(linux.rxe(GUEST))
