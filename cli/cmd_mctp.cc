@@ -21,6 +21,7 @@
 #include "cli/drive_control.h"
 #include "cli/mctp_bus.h"
 #include "cli/mctp_counters.h"
+#include "cli/mctp_proxy.h"
 #include "cli/mctp_dbus.h"
 #include "cli/program.h"
 #include "cli/tls_options.h"
@@ -359,6 +360,7 @@ void add_mctp(CLI::App& app, Outcome& outcome) {
   serve->add_option("--control", arguments->control, "Take JSON-RPC 2.0 at this unix socket, for its owner alone (fabricbench ctl)")
       ->type_name("unix:PATH");
   serve->callback([arguments, &outcome] { outcome.code = run_serve(*arguments); });
+  add_mctp_proxy(*group, outcome);
 }
 
 }  // namespace fb::cli

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/wrap.h"
 #include "cli/common.h"
 #include "cli/real_session.h"
+#include "cli/tls_options.h"
 #include "cli/usage.h"
 #include "conformance/live/live_judge.h"
 #include "conformance/report/report.h"
@@ -37,6 +39,7 @@ struct ProxyArguments {
   std::string seed;
   std::string report;
   std::string capture;
+  TlsArguments tls;
   bool keep_discovery = false;
   bool busy_poll = false;
   bool json = false;
@@ -149,6 +152,40 @@ void print_end(const live::LiveJudge& judge, const conformance::RunResult& run, 
   std::fputs(wrap(verdict, 2).c_str(), stdout);
 }
 
+// ------------------------------------------------------------------------------------------------ TLS
+
+/// Opens the TLS of hosts and closes it again towards controllers, with the key of the names that the host has shown.
+class OpenedTls {
+ public:
+  OpenedTls(World& world, net::StreamHost& streams, auth::PskStore keys, const TlsArguments& arguments)
+      : keys_(std::move(keys)), side_(world, streams, keys_, options_of(arguments)) {
+    side_.on_refused([](const Endpoint& peer, const std::string& why) {
+      std::fprintf(stderr, "fabricbench: refused %s: %s\n", to_string(peer).c_str(), why.c_str());
+    });
+  }
+  void give_to(proxy::ProxyOptions& options) {
+    options.from_hosts = &side_.listening();
+    options.towards = [this](std::string_view identity) { return towards(identity); };
+  }
+
+ private:
+  static transport::TlsSideOptions options_of(const TlsArguments& arguments) {
+    transport::TlsSideOptions options{.name = "proxy.tls", .identity_version = arguments.identity_version};
+    options.tls.handshake_timeout = kHandshakePatience;
+    return options;
+  }
+  Result<net::StreamHost*> towards(std::string_view identity) {
+    const auto names = auth::PskIdentity::parse(identity);
+    if (!names) return Failure{Problem{"the host shows a key without names: " + std::string(identity)}};
+    net::StreamHost*& streams = as_[{names->hostnqn, names->subnqn}];
+    if (streams == nullptr) streams = &side_.streams_as(names->hostnqn, names->subnqn);
+    return streams;
+  }
+  auth::PskStore keys_;
+  transport::TlsSide side_;
+  std::map<std::pair<std::string, std::string>, net::StreamHost*> as_;
+};
+
 // ------------------------------------------------------------------------------------------------ run
 
 std::unique_ptr<capture::GrowingFile> open_capture(World& world, const std::string& path) {
@@ -196,6 +233,7 @@ void pass_on(World& world, capture::GrowingFile* capture) {
 int run_proxy(const ProxyArguments& arguments) {
   const std::vector<proxy::Route> routes = routes_of(arguments);
   const fault::Plan plan = proxy_plan(arguments);
+  std::optional<auth::PskStore> keys = tls_keys(arguments.tls);
   const bool with_faults = !plan.rules.empty();
   const std::uint64_t seed = arguments.seed.empty() ? kSeedDefault : std::stoull(arguments.seed);
   std::optional<conformance::ReportFolder> folder;
@@ -224,8 +262,10 @@ int run_proxy(const ProxyArguments& arguments) {
   std::optional<ShownOnKnownPort> shown;
   if (capture != nullptr) world.trace().add_sink(shown.emplace(*capture));
   world.trace().add_sink(judge, TraceSink::Hears::wire);
-  auto made = proxy::TcpProxy::start(world, streams,
-                                     {.routes = routes, .keep_discovery = arguments.keep_discovery, .faults = points ? &*points : nullptr});
+  proxy::ProxyOptions options{.routes = routes, .keep_discovery = arguments.keep_discovery, .faults = points ? &*points : nullptr};
+  std::optional<OpenedTls> tls;
+  if (keys) tls.emplace(world, streams, std::move(*keys), arguments.tls).give_to(options);
+  auto made = proxy::TcpProxy::start(world, streams, options);
   if (!made) throw UserError("--listen " + arguments.listen.front() + ": " + made.error().text);
   const std::unique_ptr<proxy::TcpProxy> between = std::move(made).value();
   between->on_remark = [](const std::string& text) { std::fprintf(stderr, "fabricbench: %s\n", text.c_str()); };
@@ -284,6 +324,7 @@ void add_proxy(CLI::App& app, Outcome& outcome) {
   command->add_option("--seed", arguments->seed, "Seed of the faults; default 1")->check(&check_seed)->type_name("N");
   command->add_flag("--keep-discovery", arguments->keep_discovery,
                     "Pass discovery log pages as they are: hosts may connect past the proxy");
+  add_tls_proxy(*command, arguments->tls);
   add_report_folder(*command, arguments->report);
   command->add_option("--capture", arguments->capture, "Write a capture (pcapng) while it runs")->type_name("FILE");
   command->add_flag("--busy-poll", arguments->busy_poll, "Never sleep: lower latency, one core fully used");

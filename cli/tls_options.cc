@@ -15,6 +15,13 @@ void add_common(CLI::App& command, TlsArguments& arguments) {
   command.add_flag("--psk-compat", arguments.old_derivation, "Derive keys as libnvme before 1.14 did");
 }
 
+void add_identity_version(CLI::App& command, TlsArguments& arguments) {
+  command.add_option("--psk-identity-version", arguments.identity_version, "Version of the PSK identity; older peers know only 0")
+      ->check(CLI::Range(0, 1))
+      ->type_name("N")
+      ->capture_default_str();
+}
+
 }  // namespace
 
 void add_tls_target(CLI::App& command, TlsArguments& arguments) {
@@ -27,10 +34,13 @@ void add_tls_target(CLI::App& command, TlsArguments& arguments) {
 void add_tls_host(CLI::App& command, TlsArguments& arguments) {
   command.add_flag("--tls", arguments.on, "TLS 1.3 on every connection (tcp://)");
   add_common(command, arguments);
-  command.add_option("--psk-identity-version", arguments.identity_version, "Version of the PSK identity; older peers know only 0")
-      ->check(CLI::Range(0, 1))
-      ->type_name("N")
-      ->capture_default_str();
+  add_identity_version(command, arguments);
+}
+
+void add_tls_proxy(CLI::App& command, TlsArguments& arguments) {
+  command.add_flag("--tls", arguments.on, "Open the TLS of hosts, judge, and close it again towards controllers");
+  add_common(command, arguments);
+  add_identity_version(command, arguments);
 }
 
 std::optional<auth::PskStore> tls_keys(const TlsArguments& arguments) {

@@ -28,6 +28,7 @@ struct TlsArguments {
 
 void add_tls_target(CLI::App& command, TlsArguments& arguments);
 void add_tls_host(CLI::App& command, TlsArguments& arguments);
+void add_tls_proxy(CLI::App& command, TlsArguments& arguments);
 
 /// The keys of the file, where TLS was asked for. UserError when the options do not go together, or the
 /// file is not as it has to be.

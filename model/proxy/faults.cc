@@ -30,6 +30,7 @@ bool is_reachable(const fault::KindFacts& facts) {
     case Site::admin:
     case Site::completion:
     case Site::media:
+    case Site::passage:
       return true;
     case Site::admission:
       return facts.kind != Kind::fatal;
@@ -100,7 +101,8 @@ void change_status(Bytes& response, nvme::Status status) {
 std::vector<fault::Place> places_of_proxy() {
   return {{Site::segment, "host->target"}, {Site::segment, "target->host"}, {Site::pdu, "host"},
           {Site::pdu, "target"},           {Site::admission, {}},           {Site::admin, {}},
-          {Site::completion, {}},          {Site::media, "namespace"}};
+          {Site::completion, {}},          {Site::media, "namespace"},      {Site::passage, "host"},
+          {Site::passage, "target"}};
 }
 
 Result<void> reaches(const fault::Plan& plan) {
@@ -111,8 +113,9 @@ Result<void> reaches(const fault::Plan& plan) {
   for (const fault::Rule& rule : plan.rules) {
     const fault::KindFacts& facts = fault::facts_of(rule.kind);
     if (is_reachable(facts)) continue;
-    return refuse(rule, fmt::format("a proxy cannot reach '{}': it {}; it reaches segment_*, pdu_*, status, slow, admin_*, "
-                                    "withhold, twice, disconnect, media_error and write_fault",
+    return refuse(rule, fmt::format("a proxy cannot reach '{}': it {}; it reaches segment_*, pdu_*, r2t_late, response_late, "
+                                    "keep_alive_lost, half_close, change_*, status, slow, admin_*, withhold, twice, disconnect, "
+                                    "media_error and write_fault",
                                     facts.name, obstacle_of(facts.site)));
   }
   return fault::fits(plan, places_of_proxy());
@@ -122,6 +125,8 @@ FaultSites::FaultSites(fault::Points& points)
     : network(points),
       by_host(points, "host"),
       by_controller(points, "target"),
+      from_host(points, "host"),
+      from_controller(points, "target"),
       io(points.at({Site::admission, {}})),
       admin(points.at({Site::admin, {}})),
       completion(points.at({Site::completion, {}})),

@@ -9,6 +9,7 @@
 
 #include "model/faults/hooks.h"
 #include "model/proxy/paced_pipe.h"
+#include "model/proxy/passage.h"
 #include "sim/fault/network_faults.h"
 #include "sim/fault/plan.h"
 #include "wire/nvme/status.h"
@@ -25,6 +26,7 @@ struct FaultSites {
   explicit FaultSites(fault::Points& points);
   fault::NetworkFaults network;
   faults::PduFaults by_host, by_controller;
+  Passage from_host, from_controller;
   fault::Point& io;
   fault::Point& admin;
   fault::Point& completion;

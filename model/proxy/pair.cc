@@ -91,13 +91,20 @@ void Pair::connect(const Route& route) {
     controller_view_.emplace(world_, Endpoint{proxy_.options_.from, 0}, route.to,
                              net::TcpTraceOptions{.shown = true, .local = actors::towards_controller, .peer = actors::controller});
   }
-  auto stream = proxy_.streams_.connect({proxy_.options_.from, 0}, route.to, controller_);
+  const auto& towards = proxy_.options_.towards;
+  Result<net::StreamHost*> streams = towards ? towards(host_.stream_->identity()) : Result<net::StreamHost*>(&proxy_.streams_);
+  if (!streams) return unreachable(streams.error().text);
+  auto stream = (*streams)->connect({proxy_.options_.from, 0}, route.to, controller_);
   if (stream) {
     controller_.stream_ = std::move(stream).value();
     return;
   }
+  unreachable(stream.error().text);
+}
+
+void Pair::unreachable(const std::string& why) {
   ++proxy_.counters_.unreachable;
-  proxy_.remark(stream.error().text);
+  proxy_.remark(why);
   reset_both();
 }
 
@@ -232,8 +239,7 @@ void Pair::on_pdu(Leg& from, Bytes pdu) {
     late = commands_->on_command(View<tcp::CapsuleCmd>{pdu}.get(tcp::capsule_cmd::sqe));
   }
   if (late > Duration{}) {
-    late_.push_back({world_.now() + late, std::move(pdu)});
-    if (!held_.scheduled() || held_.deadline() > late_.back().due) world_.loop().schedule(held_, late_.back().due);
+    hold({world_.now() + late, std::move(pdu), &controller_, Late::Why::slow});
     return;
   }
   std::vector<Bytes> out{std::move(pdu)};
@@ -256,25 +262,57 @@ void Pair::deliver(Leg& to, std::vector<Bytes>& pdus) {
     }
   }
   (to.is_host_ ? faults_->by_controller : faults_->by_host).apply(out);
-  for (const Bytes& pdu : out) {
-    if (!over_) to.pipe_->push(pdu);
-  }
+  for (Bytes& pdu : out) on_passage(to, std::move(pdu));
   if (!lives) reset_both();
 }
 
+void Pair::on_passage(Leg& to, Bytes pdu) {
+  if (over_) return;
+  const auto behind = std::ranges::find_if(late_, [&](const Late& one) { return one.to == &to && one.why == Late::Why::swapped; });
+  Bytes first;
+  if (behind != late_.end()) {
+    first = std::move(behind->pdu);
+    late_.erase(behind);
+  }
+  Passage& passage = to.is_host_ ? faults_->from_controller : faults_->from_host;
+  const Passage::Verdict verdict = passage.on_pdu(pdu, !is_io_, world_.now());
+  if (verdict.late > Duration{}) {
+    hold({world_.now() + verdict.late, std::move(pdu), &to, Late::Why::late});
+  } else if (verdict.swap && first.empty() && !verdict.half_close) {
+    hold({world_.now() + kFarewell, std::move(pdu), &to, Late::Why::swapped});
+  } else if (!verdict.lost) {
+    to.pipe_->push(pdu);
+  }
+  if (!over_ && !first.empty()) to.pipe_->push(first);
+  if (!over_ && verdict.half_close) to.pipe_->finish();
+}
+
+void Pair::hold(Late late) {
+  if (!held_.scheduled() || held_.deadline() > late.due) world_.loop().schedule(held_, late.due);
+  late_.push_back(std::move(late));
+}
+
 void Pair::held_due() {
-  std::vector<Bytes> due;
+  std::vector<Late> due;
   Instant next = Instant::never();
   std::erase_if(late_, [&](Late& one) {
     if (one.due > world_.now()) {
       next = std::min(next, one.due);
       return false;
     }
-    due.push_back(std::move(one.pdu));
+    due.push_back(std::move(one));
     return true;
   });
   if (next != Instant::never()) world_.loop().schedule(held_, next);
-  deliver(controller_, due);
+  for (Late& one : due) {
+    if (over_) return;
+    if (one.why != Late::Why::slow) {
+      one.to->pipe_->push(one.pdu);
+      continue;
+    }
+    std::vector<Bytes> pdus{std::move(one.pdu)};
+    deliver(*one.to, pdus);
+  }
 }
 
 // --------------------------------------------------------------------------------------------- the end
@@ -316,8 +354,9 @@ void Pair::finish_leg(Leg& leg) {
 
 void Pair::ended(Leg& leg, const net::StreamEnd& end) {
   if (over_) return;
-  leg.open_ = false;
-  if (!leg.is_host_ && (end.kind == net::StreamEnd::Kind::refused || end.kind == net::StreamEnd::Kind::unreachable)) {
+  const bool was_open = std::exchange(leg.open_, false);
+  // Before it was open: nobody was there, or the handshake of TLS failed.
+  if (!leg.is_host_ && !was_open) {
     ++proxy_.counters_.unreachable;
     proxy_.remark("no connection to the controller: " + end.text);
   }

@@ -52,9 +52,17 @@ class Pair final {
     std::size_t at_ = 0;
   };
 
+  struct Late {
+    Instant due;
+    Bytes pdu;
+    Leg* to;
+    enum class Why : std::uint8_t { slow, late, swapped } why;  // slow commands still meet the faults of PDUs
+  };
+
   Leg& other(const Leg& leg) { return &leg == &host_ ? controller_ : host_; }
   bool under_faults() const { return faults_ != nullptr; }
   void connect(const Route& route);
+  void unreachable(const std::string& why);
   void pull(Leg& from);
   void pull_again();
   void pass(Leg& from, ByteView bytes);
@@ -64,6 +72,8 @@ class Pair final {
   void pass_whole(Leg& from, ByteView bytes);
   void on_pdu(Leg& from, Bytes pdu);
   void deliver(Leg& to, std::vector<Bytes>& pdus);
+  void on_passage(Leg& to, Bytes pdu);
+  void hold(Late late);
   void held_due();
   void saw_header(ByteView header);
   void judge(const Leg& from, ByteView bytes);
@@ -85,11 +95,7 @@ class Pair final {
   bool is_io_ = false;  // no log page of discovery comes here
   bool over_ = false;
   bool resetting_ = false;  // once what is unsent has left
-  struct Late {
-    Instant due;
-    Bytes pdu;
-  };
-  std::vector<Late> late_;  // commands that faults hold back
+  std::vector<Late> late_;  // PDUs that faults hold back
   Timer<Pair, &Pair::pull_again> again_{"proxy.pull", *this};
   Timer<Pair, &Pair::held_due> held_{"proxy.held", *this};
   Timer<Pair, &Pair::reset_both> give_up_{"proxy.give-up", *this};

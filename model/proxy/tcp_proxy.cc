@@ -25,7 +25,8 @@ TcpProxy::~TcpProxy() = default;
 Result<std::unique_ptr<TcpProxy>> TcpProxy::start(World& world, net::StreamHost& streams, const ProxyOptions& options) {
   std::unique_ptr<TcpProxy> made(new TcpProxy(world, streams, options));
   for (Route& route : made->options_.routes) {
-    auto listener = streams.listen(route.listen, *made);
+    net::StreamHost& from_hosts = options.from_hosts != nullptr ? *options.from_hosts : streams;
+    auto listener = from_hosts.listen(route.listen, *made);
     if (!listener) return Failure{listener.error()};
     route.listen = (*listener)->local();
     made->listeners_.push_back(std::move(listener).value());

@@ -40,6 +40,10 @@ struct ProxyOptions {
   IpAddress from = {};              ///< of the connections to controllers; all zeroes: as the machine chooses
   bool keep_discovery = false;      ///< log pages pass as they are, and may lead hosts past the proxy
   fault::Points* faults = nullptr;  ///< null: a quiet proxy. Outlives the proxy.
+  /// Where hosts come from; null: plain streams. With TLS, streams of hosts have an identity.
+  net::StreamHost* from_hosts = nullptr;
+  /// How to go on to the controller for a host of this identity; empty: by plain streams.
+  std::function<Result<net::StreamHost*>(std::string_view identity)> towards = {};
 };
 
 struct ProxyCounters {

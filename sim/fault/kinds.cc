@@ -17,8 +17,8 @@ constexpr std::uint64_t s(std::uint64_t n) { return n * 1'000'000'000; }
 
 using enum Site;
 
-constexpr std::array<std::string_view, kSites> kSiteNames = {"packet", "segment",    "pdu",   "receive", "key", "admission",
-                                                             "admin",  "completion", "media", "frame",   "step"};
+constexpr std::array<std::string_view, kSites> kSiteNames = {"packet", "segment",    "pdu",   "receive", "key",  "admission",
+                                                             "admin",  "completion", "media", "frame",   "step", "passage"};
 
 // clang-format off
 constexpr KindFacts kFacts[] = {
@@ -74,6 +74,28 @@ constexpr KindFacts kFacts[] = {
     {Kind::namespace_add, "namespace_add", step, Unit::none, 0, 0, false, "a namespace appears at {thing}"},
     {Kind::namespace_remove, "namespace_remove", step, Unit::none, 0, 0, false, "a spare namespace goes at {thing}"},
     {Kind::endpoint_reset, "endpoint_reset", step, Unit::none, 0, 0, false, "the management endpoint is reset at {thing}"},
+    {Kind::pdu_late, "pdu_late", passage, Unit::nanoseconds, us(1), s(20), false, "{thing} is {amount} late, what follows is not"},
+    {Kind::pdu_swap, "pdu_swap", passage, Unit::none, 0, 0, true, "{thing} passes behind the one that follows it"},
+    {Kind::half_close, "half_close", passage, Unit::none, 0, 0, false, "that half of the connection is closed behind {thing}"},
+    {Kind::r2t_late, "r2t_late", passage, Unit::nanoseconds, us(1), s(20), false, "the next R2T from {thing} on is {amount} late"},
+    {Kind::response_late, "response_late", passage, Unit::nanoseconds, us(1), s(20), false,
+     "the next response from {thing} on is {amount} late"},
+    {Kind::keep_alive_lost, "keep_alive_lost", passage, Unit::nanoseconds, ms(1), s(60), false,
+     "Keep Alive commands are lost for {amount} from {thing} on"},
+    {Kind::change_cid, "change_cid", passage, Unit::count, 1, 0xFFFF, true,
+     "the command identifier of the next PDU that has one, from {thing} on, is {amount} more"},
+    {Kind::change_ttag, "change_ttag", passage, Unit::count, 1, 0xFFFF, true,
+     "the transfer tag of the next PDU that has one, from {thing} on, is {amount} more"},
+    {Kind::change_offset, "change_offset", passage, Unit::count, 1, 0xFFFF, true,
+     "the data offset of the next PDU that has one, from {thing} on, is {amount} more"},
+    {Kind::change_length, "change_length", passage, Unit::count, 1, 0xFFFF, true,
+     "the data length of the next PDU that has one, from {thing} on, is {amount} more"},
+    {Kind::change_sqhd, "change_sqhd", passage, Unit::count, 1, 0xFFFF, true,
+     "the SQ head pointer of the next PDU that has one, from {thing} on, is {amount} more"},
+    {Kind::change_nsid, "change_nsid", passage, Unit::count, 1, 0xFFFF, true,
+     "the namespace of the next PDU that has one, from {thing} on, is {amount} more"},
+    {Kind::change_lba, "change_lba", passage, Unit::count, 1, 0xFFFF, true,
+     "the first block of the next PDU that has one, from {thing} on, is {amount} more"},
 };
 // clang-format on
 

@@ -21,9 +21,10 @@ enum class Site : std::uint8_t {
   completion,  ///< completions of I/O commands
   media,       ///< reads and writes of a namespace's blocks
   frame,       ///< frames of one MCTP medium
-  step         ///< steps of the workload as they begin
+  step,        ///< steps of the workload as they begin
+  passage      ///< PDUs of NVMe/TCP that one side sends through a proxy
 };
-inline constexpr std::size_t kSites = 11;
+inline constexpr std::size_t kSites = 12;
 std::string_view name_of(Site site);
 
 enum class Kind : std::uint8_t {
@@ -86,9 +87,23 @@ enum class Kind : std::uint8_t {
   namespace_resize,
   namespace_add,
   namespace_remove,
-  endpoint_reset
+  endpoint_reset,
+  // passage
+  pdu_late,
+  pdu_swap,
+  half_close,
+  r2t_late,
+  response_late,
+  keep_alive_lost,
+  change_cid,
+  change_ttag,
+  change_offset,
+  change_length,
+  change_sqhd,
+  change_nsid,
+  change_lba
 };
-inline constexpr std::size_t kKinds = static_cast<std::size_t>(Kind::endpoint_reset) + 1;
+inline constexpr std::size_t kKinds = static_cast<std::size_t>(Kind::change_lba) + 1;
 
 /// What a number beside a decision means.
 enum class Unit : std::uint8_t { none, nanoseconds, count, bit, bytes, rate, status, state };

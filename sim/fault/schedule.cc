@@ -42,6 +42,8 @@ std::string_view thing_of(Site site) {
       return "frame";
     case Site::step:
       return "step";
+    case Site::passage:
+      return "PDU";
   }
   return "thing";
 }
@@ -52,7 +54,7 @@ std::string place_words(const Place& place) {
     return " from " + place.where.substr(0, arrow) + " to " + place.where.substr(arrow + 2);
   }
   if (place.site == Site::step || place.where.empty()) return {};
-  return (place.site == Site::pdu ? " from " : " at ") + place.where;
+  return (place.site == Site::pdu || place.site == Site::passage ? " from " : " at ") + place.where;
 }
 
 void replace(std::string& text, std::string_view what, std::string_view with) {
@@ -77,6 +79,8 @@ bool is_loss(Kind kind) {
     case Kind::power_cycle:
     case Kind::associations_end:
     case Kind::admin_withhold:
+    case Kind::half_close:
+    case Kind::keep_alive_lost:
       return true;
     default:
       return false;

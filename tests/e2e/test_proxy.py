@@ -1,5 +1,6 @@
 """The proxy between a host and a target that are processes of their own."""
 
+import base64
 import json
 import os
 import re
@@ -8,6 +9,7 @@ import signal
 import socket
 import subprocess
 import time
+import zlib
 
 import pytest
 
@@ -115,6 +117,65 @@ def test_faults_strike_and_are_held_against_nobody(pair, fabricbench, tmp_path):
     assert any("cut segment" in remark for remark in remarks)
 
 
+def test_answers_are_late_and_keep_alive_starves(pair, fabricbench, tmp_path):
+    plan = tmp_path / "plan.yaml"
+    plan.write_text("name: starved\nfaults:\n"
+                    "  - {kind: response_late, where: target, every: 20, most: 6, from: 20, amount: [1ms, 9ms]}\n"
+                    "  - {kind: r2t_late, where: target, every: 20, most: 3, from: 20, amount: [1ms, 9ms]}\n"
+                    "  - {kind: pdu_late, where: host, every: 60, most: 3, from: 20, amount: [1ms, 3ms]}\n")
+    proxy, url = pair(for_proxy=["--faults", plan, "--report", tmp_path / "report"], port=4501)
+    done = fabricbench("host", "io", url, "--verify", "--size", "8M", timeout=60)
+    assert done.code == 0 and "every block equal" in done.out, done.err
+    code, out, _ = proxy.stop()
+    assert code == 0, out
+    remarks = " ".join(json.loads((tmp_path / "report" / "results.json").read_text())["remarks"])
+    assert "the next response from PDU" in remarks and "the next R2T from PDU" in remarks
+
+
+def test_a_changed_field_is_held_against_nobody(pair, fabricbench, tmp_path):
+    plan = tmp_path / "plan.yaml"
+    plan.write_text("name: field\nfaults:\n  - {kind: change_cid, where: target, every: 1, most: 1, from: 90, amount: 77}\n")
+    proxy, url = pair(for_proxy=["--faults", plan, "--report", tmp_path / "report"], port=4503)
+    done = fabricbench("host", "io", url, "--verify", "--size", "4M", timeout=90)
+    assert done.code == 0 and "lost the association" in done.err, "a host takes no answer to a command that is not outstanding"
+    _, out, _ = proxy.stop()
+    results = json.loads((tmp_path / "report" / "results.json").read_text())
+    assert "controller" not in {finding["side"] for finding in results["findings"]}, out
+    assert any("the command identifier of the next PDU" in remark for remark in results["remarks"])
+
+
+def test_tls_is_opened_judged_and_closed_again(pair, fabricbench, tmp_path):
+    keys = tmp_path / "keys"
+    keys.write_text(psk_line(bytes(range(32))))
+    keys.chmod(0o600)
+    with_tls = ["--tls", "--psk-file", keys]
+    report, capture = tmp_path / "report", tmp_path / "p.pcapng"
+    proxy, url = pair(with_tls, [*with_tls, "--report", report, "--capture", capture], port=4505)
+    done = fabricbench("host", "io", url, "--verify", "--size", "4M", *with_tls, timeout=90)
+    assert done.code == 0 and "every block equal" in done.out, done.err
+    code, out, err = proxy.stop()
+    assert code == 0 and "not judged" not in out, (out, err)
+    assert json.loads((report / "results.json").read_text())["summary"]["pass"] > 20
+    done = fabricbench("check", capture, "--json")
+    assert done.code == 0 and done.json["decoded"]["commands"] > 30
+
+
+def test_hosts_without_the_key_stay_outside(pair, fabricbench, tmp_path):
+    for name, first in (("right", 0), ("wrong", 1)):
+        (tmp_path / name).write_text(psk_line(bytes(range(first, first + 32))))
+        (tmp_path / name).chmod(0o600)
+    proxy, url = pair(["--tls", "--psk-file", tmp_path / "right"], ["--tls", "--psk-file", tmp_path / "right"], port=4507)
+    done = fabricbench("host", "connect", url, "--tls", "--psk-file", tmp_path / "wrong", timeout=60)
+    assert done.code != 0
+    code, out, err = proxy.stop()
+    assert code == 0 and "refused" in err, (out, err)
+
+
+def psk_line(secret):
+    """A configured key in its interchange form, without a hash."""
+    return "NVMeTLSkey-1:01:" + base64.b64encode(secret + zlib.crc32(secret).to_bytes(4, "little")).decode() + ":\n"
+
+
 def test_a_killed_proxy_leaves_closed_connections_and_a_capture(pair, fabricbench, tmp_path):
     capture = tmp_path / "p.pcapng"
     proxy, url = pair(for_proxy=["--capture", capture])
@@ -159,6 +220,8 @@ def test_wrong_use_is_one_line(fabricbench, tmp_path):
                                 (["--listen", there, "--to", there], "--listen"),
                                 (["--listen", f"tcp://{AT}:4493", "--to", f"tcp://{AT}:4493"], "--listen"),
                                 (["--listen", listen, "--to", there, "--seed", "3"], "--faults"),
+                                (["--listen", listen, "--to", there, "--tls"], "--psk-file"),
+                                (["--listen", listen, "--to", there, "--tls", "--psk-file", tmp_path / "none"], "none"),
                                 (["--listen", listen, "--to", there, "--capture", "/nowhere/x"], "/nowhere/x"),
                                 (["--listen", listen, "--listen", to, "--to", there], "pairs"),
                                 (["--listen", "tcp://203.0.113.9:4420", "--to", there], "203.0.113.9")):

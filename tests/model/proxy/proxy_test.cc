@@ -307,11 +307,90 @@ TEST_F(ProxyTest, PdusAreDroppedAndForged) {
   EXPECT_NE(host_user_.got, response(1));
 }
 
+TEST_F(ProxyTest, PdusAreLateAndInAnotherOrder) {
+  begin({"passage:host#0 pdu_swap", "passage:host#2 pdu_late 30000000", "passage:target#0 response_late 40000000"});
+  Bytes all, expected;
+  for (const std::uint16_t cid : {1, 2, 3, 4}) {
+    const Bytes one = io_command(cid);
+    all.insert(all.end(), one.begin(), one.end());
+  }
+  for (const std::uint16_t cid : {2, 1, 4, 3}) {
+    const Bytes one = io_command(cid);
+    expected.insert(expected.end(), one.begin(), one.end());
+  }
+  host_user_.queue(all);
+  run(Duration::ms(20));
+  EXPECT_EQ(controller().got, Bytes(expected.begin(), expected.begin() + 3 * 72));
+  run(Duration::ms(20));
+  EXPECT_EQ(controller().got, expected);
+  // The next response, whatever passes before it, and nothing behind it.
+  const Bytes data = data_pdu(1, 0, numbered(512), true, false);
+  Bytes answers = data;
+  for (const std::uint16_t cid : {1, 2}) {
+    const Bytes one = response(cid);
+    answers.insert(answers.end(), one.begin(), one.end());
+  }
+  controller().queue(answers);
+  run(Duration::ms(20));
+  Bytes before = data;
+  const Bytes first = response(1), second = response(2);
+  before.insert(before.end(), second.begin(), second.end());
+  EXPECT_EQ(host_user_.got, before);
+  run(Duration::ms(40));
+  before.insert(before.end(), first.begin(), first.end());
+  EXPECT_EQ(host_user_.got, before);
+  EXPECT_EQ(points_->strikes().size(), 3u);
+}
+
+TEST_F(ProxyTest, AFieldIsChangedInTheNextPduThatHasIt) {
+  begin({"passage:host#0 change_nsid 5", "passage:target#0 change_cid 3"});
+  Bytes all = connect_command(1);
+  const Bytes command = io_command(1);
+  all.insert(all.end(), command.begin(), command.end());
+  host_user_.queue(all);
+  run();
+  Bytes expected = all;
+  store_le<std::uint32_t>(&expected[72 + 8 + 4], load_le<std::uint32_t>(&all[72 + 8 + 4]) + 5);
+  EXPECT_EQ(controller().got, expected);
+  controller().queue(response(1));
+  run();
+  EXPECT_EQ(host_user_.got, response(4));
+}
+
+TEST_F(ProxyTest, OneHalfIsClosedAndTheOtherGoesOn) {
+  begin({"passage:host#0 half_close"});
+  Bytes all = io_command(1);
+  const Bytes second = io_command(2);
+  all.insert(all.end(), second.begin(), second.end());
+  host_user_.queue(all);
+  run();
+  EXPECT_EQ(controller().got, io_command(1));
+  controller().queue(response(1));
+  run();
+  EXPECT_EQ(host_user_.got, response(1));
+}
+
+TEST_F(ProxyTest, KeepAliveStarvesForATime) {
+  begin({"passage:host#0 keep_alive_lost 50000000"});
+  Bytes sqe(64);
+  sqe[0] = static_cast<std::uint8_t>(nvme::AdminOpcode::keep_alive);
+  const Bytes keep_alive = capsule(sqe);
+  host_user_.queue(keep_alive);
+  run(Duration::ms(20));
+  host_user_.queue(keep_alive);
+  run(Duration::ms(20));
+  EXPECT_TRUE(controller().got.empty());
+  run(Duration::ms(20));
+  host_user_.queue(keep_alive);
+  run(Duration::ms(20));
+  EXPECT_EQ(controller().got, keep_alive);
+}
+
 TEST(ProxyPlan, OnlyWhatItReachesIsTaken) {
   const auto reach = [](const char* kind) {
     return reaches(*fault::parse_plan(std::string("name: a\nfaults:\n  - kind: ") + kind + "\n", "plan.yaml"));
   };
-  for (const char* kind : {"segment_reset", "pdu_forge", "status", "admin_withhold", "twice", "media_error"}) {
+  for (const char* kind : {"segment_reset", "pdu_forge", "status", "admin_withhold", "twice", "media_error", "half_close", "change_ttag"}) {
     EXPECT_TRUE(reach(kind)) << kind;
   }
   for (const char* kind : {"drop", "fatal", "key_invalidate", "frame_drop", "power_cycle"}) EXPECT_FALSE(reach(kind)) << kind;
