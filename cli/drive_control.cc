@@ -88,6 +88,29 @@ void DriveControl::add_drive_methods() {
               drive_of(arguments).endpoint().reset();
               return true;
             }});
+  rpc_.add({"link.set", "Take a PCI Express link of a drive down, or up again; requesters get the event that follows",
+            of_drive({a_number("port", "Port of the drive", 0, 0xFF, true), a_flag("on", "Up or down", true)}),
+            [this](const RpcArguments& arguments) {
+              mi::Device& device = drive_of(arguments).device();
+              const auto port = static_cast<std::uint8_t>(arguments.number("port"));
+              if (!device.has_port(port) || device.port(port).type != mi::PortType::pcie) {
+                fail("port " + std::to_string(port) + " of the drive is none of PCI Express");
+              }
+              device.set_link(port, arguments.flag("on"));
+              return true;
+            }});
+  rpc_.add({"firmware.set", "Other firmware runs at once, as if it had been activated without a reset",
+            of_drive({a_text("revision", "At most 8 characters", true), a_number("slot", "Slot that it runs from (the active one)", 1, 7)}),
+            [this](const RpcArguments& arguments) {
+              subsystem::FirmwareSlots& slots = drive_of(arguments).disk().firmware();
+              const auto slot = static_cast<unsigned>(arguments.number("slot", slots.active()));
+              const std::string revision = arguments.text("revision");
+              if (revision.empty() || revision.size() > 8) fail("revision: 1 to 8 characters");
+              if (!slots.exists(slot)) fail("the drive has no slot " + std::to_string(slot));
+              slots.store(slot, revision);
+              slots.activate(slot);
+              return true;
+            }});
   rpc_.add({"controller.list", "Controllers of a drive", of_drive(), [this](const RpcArguments& arguments) {
               Json all = Json::array();
               for (const auto& [cntlid, controller] : drive_of(arguments).disk().controllers()) {

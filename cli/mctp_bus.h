@@ -63,6 +63,7 @@ class MctpDrive {
   subsystem::Subsystem& disk() { return drive_->subsystem(); }
   mctp::SimpleDevice& node() { return drive_->node(); }
   mi::Endpoint& endpoint() { return drive_->endpoint(); }
+  mi::Device& device() { return drive_->device(); }
   const std::string& serial() { return drive_->subsystem().options().serial; }
 
  private:

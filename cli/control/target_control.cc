@@ -81,15 +81,22 @@ Queue& TargetControl::connection_of(const RpcArguments& arguments) const {
 
 // ---- subsystems ----
 
-TargetControl::Json TargetControl::subsystem_json(const Subsystem& subsystem) const {
+TargetControl::Json TargetControl::subsystem_json(Subsystem& subsystem) const {
   Json controllers = Json::array();
   for (const auto& [cntlid, controller] : subsystem.controllers()) {
     if (controller->in_association()) controllers.push_back(cntlid);
   }
   Json namespaces = Json::array();
   for (const auto& [nsid, space] : subsystem.namespaces()) namespaces.push_back(nsid);
-  return {{"nqn", subsystem.options().nqn}, {"serial", subsystem.options().serial}, {"model", subsystem.options().model},
-          {"namespaces", namespaces},       {"controllers", controllers},           {"temperature", subsystem.temperature()}};
+  return {{"nqn", subsystem.options().nqn},
+          {"serial", subsystem.options().serial},
+          {"model", subsystem.options().model},
+          {"namespaces", namespaces},
+          {"controllers", controllers},
+          {"temperature", subsystem.temperature()},
+          {"firmware", subsystem.firmware().running()},
+          {"firmware_slot", subsystem.firmware().active()},
+          {"sanitizing", subsystem.sanitizer().running()}};
 }
 
 void TargetControl::add_subsystem_methods() {
@@ -135,6 +142,21 @@ void TargetControl::add_subsystem_methods() {
               subsystem_of(arguments).set_moved(arguments.flag("on"));
               return true;
             }});
+  const auto shown = [this](bool on) {
+    return [this, on](const RpcArguments& arguments) {
+      Subsystem& subsystem = subsystem_of(arguments);
+      const auto portid = static_cast<std::uint16_t>(arguments.number("portid"));
+      for (const auto& port : target_.ports()) {
+        if (port->options().portid != portid) continue;
+        on ? target_.expose(*port, subsystem) : target_.hide(*port, subsystem);
+        return true;
+      }
+      fail("there is no port " + std::to_string(portid));
+    };
+  };
+  const RpcParameter of_port = a_number("portid", "Port (connection.list, ana.get)", 0, 0xFFFF, true);
+  rpc_.add({"subsystem.hide", "Make a subsystem unreachable through a port", {of_subsystem(), of_port}, shown(false)});
+  rpc_.add({"subsystem.expose", "Make a subsystem reachable through a port", {of_subsystem(), of_port}, shown(true)});
   rpc_.add({"power.off",
             "Power loss: what is volatile is lost, and nothing listens until power.on",
             {a_time("time", "Power returns by itself after this time")},
@@ -171,7 +193,9 @@ void TargetControl::add_controller_methods() {
                 if (!controller->in_association()) continue;
                 all.push_back({{"cntlid", cntlid},
                                {"hostnqn", controller->host().hostnqn},
+                               {"hostid", to_hex(controller->host().hostid)},
                                {"state", name_of(controller->state())},
+                               {"csts", controller->csts()},
                                {"keep_alive_ms", controller->kato_ms()},
                                {"io_queues", controller->io_queues().size()},
                                {"secured", controller->secured()}});

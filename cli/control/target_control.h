@@ -72,7 +72,7 @@ class TargetControl {
   void power_off();
   void power_on();
 
-  Json subsystem_json(const subsystem::Subsystem& subsystem) const;
+  Json subsystem_json(subsystem::Subsystem& subsystem) const;
   Json statistics() const;
 
   World& world_;

@@ -19,7 +19,11 @@ nlohmann::ordered_json namespace_json(const Namespace& space) {
           {"protection_type", space.layout().protection_type},
           {"ana_group", space.ana_group()},
           {"zoned", space.zoned()},
-          {"write_protected", space.write_protection() != 0}};
+          {"write_protected", space.write_protection() != 0},
+          {"reads", space.totals().reads},
+          {"writes", space.totals().writes},
+          {"bytes_read", space.totals().bytes_read},
+          {"bytes_written", space.totals().bytes_written}};
 }
 
 RpcParameter first_block() {
@@ -166,6 +170,22 @@ void TargetControl::add_namespace_methods() {
               const nvme::Status status = space.read(range.lba, data);
               if (!status.ok()) fail(to_string(status));
               return hex_of(data);
+            }});
+  rpc_.add({"namespace.write",
+            "Store blocks behind the back of hosts",
+            {of_subsystem(), of_namespace(), first_block(), a_text("data", "Whole blocks in hexadecimal digits", true)},
+            [this](const RpcArguments& arguments) {
+              Namespace& space = namespace_of(arguments);
+              Bytes data = from_hex(arguments.text("data"));
+              if (data.empty()) fail("data: not in hexadecimal digits");
+              if (data.size() % space.block_bytes() != 0) {
+                fail("data: " + std::to_string(data.size()) + " bytes are no whole blocks of " + std::to_string(space.block_bytes()));
+              }
+              const std::uint64_t lba = arguments.number("lba"), blocks = data.size() / space.block_bytes();
+              if (!space.in_range(lba, blocks)) fail("lba: beyond the namespace's " + std::to_string(space.blocks()) + " blocks");
+              const nvme::Status status = space.write(lba, data);
+              if (!status.ok()) fail(to_string(status));
+              return true;
             }});
   rpc_.add({"zone.offline",
             "Take the zone of a block offline; hosts are notified",

@@ -45,6 +45,13 @@ def refused(call, *words, code=-32000, **parameters):
     return str(caught.value)
 
 
+def accepted(call, *words, **parameters):
+    try:
+        return call(*words, **parameters)
+    except control.ControlError:
+        return False
+
+
 # ---- the socket ----
 
 def test_the_socket_is_its_owners_alone_and_goes_with_the_target(disk):
@@ -167,6 +174,26 @@ def test_blocks_are_spoiled_corrupted_and_protected(disk, fabricbench, read):
     assert "beyond" in refused(disk.call, "namespace.spoil", nsid=1, lba=1 << 40)
 
 
+def test_blocks_are_stored_behind_the_back_of_hosts(disk, read):
+    disk.call("namespace.write", nsid=1, lba=3, data="5a" * 1024)
+    assert disk.call("namespace.read", nsid=1, lba=4) == "5a" * 512
+    assert "no whole blocks" in refused(disk.call, "namespace.write", nsid=1, lba=3, data="5a" * 100)
+    assert "hexadecimal" in refused(disk.call, "namespace.write", nsid=1, lba=3, data="no")
+    assert "beyond" in refused(disk.call, "namespace.write", nsid=1, lba=1 << 40, data="5a" * 512)
+    before = disk.call("namespace.list")[0]["reads"]
+    assert read(3).code == 0
+    assert disk.call("namespace.list")[0]["reads"] > before
+
+
+def test_a_subsystem_is_hidden_from_a_port(disk, fabricbench):
+    port = disk.call("ana.get")[0]["portid"]
+    disk.call("subsystem.hide", portid=port)
+    assert fabricbench("host", "connect", AT).code != 0
+    disk.call("subsystem.expose", portid=port)
+    assert fabricbench("host", "connect", AT).code == 0
+    assert "no port" in refused(disk.call, "subsystem.hide", portid=4711)
+
+
 def test_the_next_commands_are_answered_as_told(disk, fabricbench, read):
     rule = disk.call("command.fail", opcode=2, sct=2, sc=0x81, count=2)
     assert disk.call("command.list")[0]["status"] == "Unrecovered Read Error (2/81h)"
@@ -274,6 +301,12 @@ def test_drives_are_told_too(drives):
     drives.call("health.set", eid=9, temperature=345, percentage_used=101)
     assert drives.call("health.get", drive=1)["temperature"] == 345
     assert drives.call("health.get", drive=2)["temperature"] != 345
+    drives.call("firmware.set", eid=9, revision="2.5")
+    assert [one["firmware"] == "2.5" for one in drives.call("drive.list")] == [True, False]
+    refused(drives.call, "firmware.set", eid=9, revision="longer than eight")
+    links = [port for port in range(8) if accepted(drives.call, "link.set", eid=9, port=port, on=False)]
+    assert links, "a drive has a port of PCI Express"
+    drives.call("link.set", eid=9, port=links[0], on=True)
     drives.call("drive.remove", eid=10)
     refused(drives.call, "drive.remove", eid=10)
     assert [one["present"] for one in drives.call("drive.list")] == [True, False]
