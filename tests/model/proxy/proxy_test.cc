@@ -310,11 +310,11 @@ TEST_F(ProxyTest, PdusAreDroppedAndForged) {
 TEST_F(ProxyTest, PdusAreLateAndInAnotherOrder) {
   begin({"passage:host#0 pdu_swap", "passage:host#2 pdu_late 30000000", "passage:target#0 response_late 40000000"});
   Bytes all, expected;
-  for (const std::uint16_t cid : {1, 2, 3, 4}) {
+  for (const std::uint16_t cid : std::vector<std::uint16_t>{1, 2, 3, 4}) {
     const Bytes one = io_command(cid);
     all.insert(all.end(), one.begin(), one.end());
   }
-  for (const std::uint16_t cid : {2, 1, 4, 3}) {
+  for (const std::uint16_t cid : std::vector<std::uint16_t>{2, 1, 4, 3}) {
     const Bytes one = io_command(cid);
     expected.insert(expected.end(), one.begin(), one.end());
   }
@@ -326,7 +326,7 @@ TEST_F(ProxyTest, PdusAreLateAndInAnotherOrder) {
   // The next response, whatever passes before it, and nothing behind it.
   const Bytes data = data_pdu(1, 0, numbered(512), true, false);
   Bytes answers = data;
-  for (const std::uint16_t cid : {1, 2}) {
+  for (const std::uint16_t cid : std::vector<std::uint16_t>{1, 2}) {
     const Bytes one = response(cid);
     answers.insert(answers.end(), one.begin(), one.end());
   }
