@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "conformance/runner/waits.h"
 #include "wire/nvme/sgl.h"
 
 namespace fb::conformance {
@@ -50,7 +51,8 @@ void RawTcp::connect(const Endpoint& to) {
   auto made = host_.connect({local_, 0}, to, *this);
   if (!made) throw CannotArrange{made.error().text};
   stream_ = std::move(made).value();
-  world_.run_until([&] { return connected_ || closed_; }, kPatience);
+  waits::until(
+      world_, [&] { return connected_ || closed_; }, kPatience);
   if (!connected_) throw CannotArrange{"no TCP connection to " + to_string(to) + ": " + why_};
 }
 
@@ -185,7 +187,8 @@ void RawTcp::on_end(const net::StreamEnd& end) {
 }
 
 std::optional<SeenPdu> RawTcp::next(Duration limit) {
-  world_.run_until([&] { return taken_ < seen_.size() || closed_; }, limit);
+  waits::until(
+      world_, [&] { return taken_ < seen_.size() || closed_; }, limit);
   if (taken_ == seen_.size()) return std::nullopt;
   return seen_[taken_++];
 }
@@ -199,7 +202,8 @@ std::optional<SeenPdu> RawTcp::next(PduType type, Duration limit) {
 }
 
 bool RawTcp::wait_closed(Duration limit) {
-  world_.run_until([&] { return closed_; }, limit);
+  waits::until(
+      world_, [&] { return closed_; }, limit);
   return closed_;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "conformance/runner/waits.h"
 #include "model/auth/algorithms.h"
 
 namespace fb::conformance {
@@ -307,7 +308,8 @@ void RawTls::connect(const Endpoint& to) {
   auto made = host_.connect({local_, 0}, to, *this);
   if (!made) throw CannotArrange{made.error().text};
   stream_ = std::move(made).value();
-  world_.run_until([&] { return connected_ || closed_; }, kPatience);
+  waits::until(
+      world_, [&] { return connected_ || closed_; }, kPatience);
   if (!connected_) throw CannotArrange{"no TCP connection: " + why_};
 }
 
@@ -355,7 +357,8 @@ std::optional<TlsRecord> RawTls::next(Duration limit) {
     size = kRecordHeader + load_be<std::uint16_t>(rest.data() + 3);
     return rest.size() >= size;
   };
-  world_.run_until([&] { return whole() || closed_; }, limit);
+  waits::until(
+      world_, [&] { return whole() || closed_; }, limit);
   if (!whole()) return std::nullopt;
   const ByteView rest = ByteView(all_).subspan(taken_, size);
   taken_ += size;
@@ -364,7 +367,8 @@ std::optional<TlsRecord> RawTls::next(Duration limit) {
 
 TlsAnswer RawTls::answer(Duration limit) {
   TlsAnswer said;
-  world_.run_until([&] { return all_.size() > taken_ || closed_; }, limit);
+  waits::until(
+      world_, [&] { return all_.size() > taken_ || closed_; }, limit);
   if (all_.size() == taken_) {
     said.kind = closed_ ? TlsAnswer::Kind::closed : TlsAnswer::Kind::silence;
     return said;
@@ -399,7 +403,8 @@ TlsAnswer RawTls::answer(Duration limit) {
 }
 
 std::optional<TlsHello> RawTls::hello(Duration limit) {
-  world_.run_until([&] { return !all_.empty() || closed_; }, limit);
+  waits::until(
+      world_, [&] { return !all_.empty() || closed_; }, limit);
   if (all_.empty() || all_[0] != kHandshake) return std::nullopt;
   const auto got = next(limit);
   if (!got) return std::nullopt;
@@ -407,7 +412,8 @@ std::optional<TlsHello> RawTls::hello(Duration limit) {
 }
 
 bool RawTls::wait_closed(Duration limit) {
-  return world_.run_until([&] { return closed_; }, limit);
+  return waits::until(
+      world_, [&] { return closed_; }, limit);
 }
 
 }  // namespace fb::conformance

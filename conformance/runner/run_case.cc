@@ -3,6 +3,7 @@
 
 #include "conformance/monitors/monitors.h"
 #include "conformance/runner/runner.h"
+#include "conformance/runner/waits.h"
 #include "conformance/runner/watched.h"
 
 namespace fb::conformance {
@@ -88,11 +89,20 @@ bool is_usual(const Environment& environment) {
   return product.embedded && !product.vary && product.layer == DeviceLayer::none && environment.lane == nullptr;
 }
 
-void record_wait_failure(Check& check, const WaitFailure& failure) { check.fails("the product's answer", {"an answer"}, failure.what()); }
+void record_wait_failure(World& world, Check& check, const WaitFailure& failure) {
+  if (failure.end() == WaitEnd::timed_out) {
+    waits::ran_out(world, world.patience());
+    if (waits::shortened(world)) {
+      check.raise(Verdict::inconclusive, waits::why_shortened(world) + " (" + failure.what() + ")");
+      return;
+    }
+  }
+  check.fails("the product's answer", {"an answer"}, failure.what());
+}
 
 /// Runs `part` of the case; what it throws becomes the verdict.
 template <class Part>
-void contained(Check& check, Part&& part) {
+void contained(World& world, Check& check, Part&& part) {
   try {
     part();
   } catch (const LeaveCase&) {
@@ -102,7 +112,7 @@ void contained(Check& check, Part&& part) {
     check.raise(check.verdict() == Verdict::none ? Verdict::skip : Verdict::inconclusive, missing.why);
   } catch (const WaitFailure& failure) {
     if (failure.end() == WaitEnd::interrupted) throw;
-    record_wait_failure(check, failure);
+    record_wait_failure(world, check, failure);
   } catch (const UserError& problem) {
     check.raise(Verdict::inconclusive, problem.what());
   } catch (const std::exception& broken) {
@@ -181,7 +191,7 @@ void run_in_world(const CaseInfo& info, const RunOptions& options, const Environ
                   FailureWords* failures, CaseResult& result) {
   {
     std::unique_ptr<Bench> bench;
-    contained(check, [&] {
+    contained(world, check, [&] {
       bench = options.factory(world, info.role, environment);
       bench->step(std::string(info.name) + ": " + std::string(info.requirement));
       info.body(*bench, check);
@@ -195,7 +205,7 @@ void run_in_world(const CaseInfo& info, const RunOptions& options, const Environ
       check_marks(info, *bench, world.trace(), check);
       result.duration_virtual_ns = world.now().count_ns();
       Check afterwards;  // a product that does not say goodbye is not this case's business
-      contained(afterwards, [&] { bench->finish(); });
+      contained(world, afterwards, [&] { bench->finish(); });
       if (afterwards.verdict() == Verdict::error) check.raise(Verdict::error, afterwards.reason());
     }
   }
@@ -222,6 +232,7 @@ CaseResult run_once(const CaseInfo& info, const RunOptions& options, const Envir
   const auto world = options.product.embedded ? World::make_virtual(seed) : World::make_real(seed);
   const Interrupter::Guard guard(options.interrupter, *world);
   world->set_patience(std::min(world->patience(), info.options.budget));
+  if (options.waits != nullptr) options.waits->begin(*world);
   Check check;
   std::optional<FailureWords> failures;
   // In front of the others: it tells before they hear what came next.
@@ -240,6 +251,7 @@ CaseResult run_once(const CaseInfo& info, const RunOptions& options, const Envir
   }
   if (watcher != nullptr) world->trace().add_sink(*watcher);
   run_in_world(info, options, environment, *world, check, failures ? &*failures : nullptr, result);
+  if (options.waits != nullptr) options.waits->end(*world, result.verdict == Verdict::pass);
   if (!options.product.embedded) spare_where_unconfirmed(result);
   if (watch) watch->finish();
   if (watch) judge_by_monitors(watch->findings(), options.product.embedded, result);

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/suggest.h"
+#include "conformance/runner/waits.h"
 #include "conformance/runner/watched.h"
 #include "wire/fabrics/transports.h"
 
@@ -194,8 +195,11 @@ void run_canary(const RunOptions& options, DeclarationCache& declarations, RunRe
 
 }  // namespace
 
-RunResult run_cases(const std::vector<const CaseInfo*>& cases, const RunOptions& options) {
+RunResult run_cases(const std::vector<const CaseInfo*>& cases, const RunOptions& wished) {
   DeclarationCache declarations;
+  WaitBudget waits;
+  RunOptions options = wished;
+  if (!options.product.embedded) options.waits = &waits;
   RunResult run;
   struct Variant {
     const CaseInfo* info;
@@ -258,6 +262,7 @@ RunResult run_cases(const std::vector<const CaseInfo*>& cases, const RunOptions&
   for (CaseResult& rule : results_of_rules(run.cases, declarations.findings(), options.product)) {
     run.cases.push_back(std::move(rule));
   }
+  if (const std::string remark = waits.remark(); !remark.empty()) run.remarks.push_back(remark);
   run.interrupted = options.interrupter != nullptr && options.interrupter->fired();
   if (run.interrupted) return run;
   try {

@@ -60,6 +60,8 @@ class CaseWatcher : public TraceSink {
   virtual void finished(const CaseResult& result) = 0;
 };
 
+class WaitBudget;
+
 /// Stops what is running, from any thread.
 class Interrupter {
  public:
@@ -122,6 +124,8 @@ struct RunOptions {
   /// The product is down before the first case: none is run.
   std::optional<Stopped> stopped = {};
   Interrupter* interrupter = nullptr;
+  /// What a run waits for a real product; run_cases() has one of its own.
+  WaitBudget* waits = nullptr;
   /// Given the capture of each finished case with its result, from the thread that ran it; returns where it was left.
   std::function<std::string(const CaseResult&, std::string_view transport, std::string_view lane, const capture::PcapngWriter&)>
       keep_capture;
