@@ -35,6 +35,7 @@ class TcpData final : public Judge {
     state.succeeded.remove(cid);
     Transfer& made = state.open.put(cid);
     made.direction = nvme::direction_of(seen.sqe[0] == nvme::kFabricsOpcode ? seen.sqe[4] : seen.sqe[0]);
+    made.brings_data = always_brings_data(seen);
     const SglDescriptor sgl = SglDescriptor::parse(sqe.get(nvme::sqe::sgl1));
     made.length = sgl.length;
     made.in_capsule = sgl.type_byte() == SglDescriptor::in_capsule(0, 0).type_byte();
@@ -57,6 +58,7 @@ class TcpData final : public Judge {
     if (state.succeeded.has(cid)) {
       return say(Rule::tcp_success_alone, seen.at, seen.queue, fmt::format("a response to command {}, whose C2HData had SUCCESS", cid));
     }
+    judge_missing(seen, cid, state.open.find(cid));
     state.open.erase(cid);
   }
 
@@ -84,6 +86,7 @@ class TcpData final : public Judge {
     DataDirection direction = DataDirection::none;
     std::uint32_t length = 0;
     bool in_capsule = false, by_transport = false;
+    bool brings_data = false;       // whenever it succeeds
     std::uint32_t asked = 0;        // by R2Ts, from 0 on
     std::vector<Request> requests;  // not answered to their end
     std::uint32_t arrived = 0;      // of C2HData
@@ -105,6 +108,22 @@ class TcpData final : public Judge {
   Transfer* transfer_of(const PduSeen& seen, std::uint16_t cid) { return state_of(*seen.flow.queue).open.find(cid); }
 
   [[gnu::cold]] void blame(Rule rule, const PduSeen& seen, std::string text) { say(rule, seen.at, *seen.flow.queue, std::move(text)); }
+
+  /// Log pages do not: one with an action may have nothing to bring.
+  static bool always_brings_data(const CommandSeen& seen) {
+    constexpr auto kRead = static_cast<std::uint8_t>(nvme::IoOpcode::read);
+    constexpr auto kIdentify = static_cast<std::uint8_t>(nvme::AdminOpcode::identify);
+    return seen.queue.qid.has_value() && seen.sqe[0] == (*seen.queue.qid == 0 ? kIdentify : kRead);
+  }
+
+  void judge_missing(const CompletionSeen& seen, std::uint16_t cid, const Transfer* transfer) {
+    if (transfer == nullptr || !transfer->brings_data || !transfer->by_transport || transfer->length == 0 || transfer->last) return;
+    if (!View<nvme::CqeLayout>{seen.cqe}.get(nvme::cqe::status).ok()) return;
+    judged(Rule::tcp_c2h_last);
+    say(Rule::tcp_c2h_last, seen.at, seen.queue,
+        fmt::format("command {} succeeded, and no C2HData with LAST_PDU came; {} of {} bytes did", cid, transfer->arrived,
+                    transfer->length));
+  }
 
   /// Bytes 23:20 of all three, and the transfer tag of C2HData, which answers no R2T.
   void judge_reserved(const PduSeen& seen) {

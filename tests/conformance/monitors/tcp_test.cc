@@ -318,6 +318,23 @@ TEST(TcpRules, C2hData) {
   EXPECT_EQ(read([](Connected& wire) { wire.c2h(1, 0, 512, flag::success | flag::last_pdu); }), Rule::tcp_success_flow);
 }
 
+TEST(TcpRules, ASuccessfulReadHasItsData) {
+  const auto said = [](std::uint8_t opcode, std::uint32_t arrives, nvme::Status status) {
+    Connected wire;
+    wire.capsule(true, command(opcode, 1, nvme::SglDescriptor::transport(4096)).bytes());
+    if (arrives != 0) wire.c2h(1, 0, arrives);
+    nvme::Cqe entry = completion(1, 2);
+    entry.set(nvme::cqe::status, status);
+    wire.capsule(false, entry.bytes());
+    return wire.monitors.findings().empty() ? Rule{} : wire.monitors.findings()[0].rule;
+  };
+  constexpr std::uint8_t kIdentify = 0x06, kGetLogPage = 0x02;
+  EXPECT_EQ(said(kIdentify, 0, nvme::sc::success), Rule::tcp_c2h_last);
+  EXPECT_EQ(said(kIdentify, 512, nvme::sc::success), Rule::tcp_c2h_last);
+  EXPECT_EQ(said(kIdentify, 0, nvme::sc::invalid_field), Rule{}) << "an error needs no data";
+  EXPECT_EQ(said(kGetLogPage, 0, nvme::sc::success), Rule{}) << "an action on a log may bring none";
+}
+
 TEST(TcpRules, DataInCapsules) {
   Connected wire;
   wire.capsule(true, command(kWrite, 1, nvme::SglDescriptor::in_capsule(0, 32)).bytes(), Bytes(16));
