@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <map>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -170,6 +169,25 @@ std::optional<Stopped> meet(Product& product, bool report) {
 /// How run_cases() begins its remark about a controller that a well-behaved host could not use.
 constexpr std::string_view kUndecided = "not all cases could be decided: ";
 
+/// Deviations that no case of this run could have caught: a run that passes says nothing about them.
+std::vector<std::string> deviations_without_effect(const deviations::DeviationSet& chosen, const RunResult& run) {
+  std::vector<std::string> lines;
+  for (const deviations::Deviation* one : chosen.chosen()) {
+    const bool concerned = std::ranges::any_of(run.cases, [&](const CaseResult& result) {
+      return result.info->requirement == one->requirement && result.verdict != Verdict::skip &&
+             (result.transport.empty() || deviations::shows_over(*one, result.transport));
+    });
+    if (concerned) continue;
+    std::string line = fmt::format("deviation '{}' could have no effect: no case of this run checks {}", one->name, one->requirement);
+    std::string cases;
+    for (const CaseInfo* info : all_cases()) {
+      if (info->requirement == one->requirement) cases += (cases.empty() ? "" : ", ") + std::string(info->name);
+    }
+    lines.push_back(line + (cases.empty() ? "" : " (" + cases + (cases.find(',') == std::string::npos ? " does)" : " do)")));
+  }
+  return lines;
+}
+
 int finish(const RunArguments& arguments, RunResult& run, const ReportFacts& facts, const std::optional<ReportFolder>& folder,
            const Gatherer& gathered) {
   // The verdicts reach the terminal whatever becomes of the folder.
@@ -282,6 +300,12 @@ int run_suite(const RunArguments& arguments) {
   facts.duration_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   progress.clear();
   if (folder && is_real_controller(options.product) && !run.stopped && !run.interrupted) facts.product = ask_product(options.product);
+  if (!run.interrupted && !run.stopped) {
+    for (std::string& line : deviations_without_effect(options.deviations, run)) {
+      std::fprintf(stderr, "fabricbench: %s\n", line.c_str());
+      run.remarks.push_back(std::move(line));
+    }
+  }
   for (CaseResult& result : run.cases) dispose(result, expectations, date);
   for (std::string& remark : remarks_on(expectations, all_cases(), date)) run.remarks.push_back(std::move(remark));
   return finish(arguments, run, facts, folder, gathered);

@@ -181,6 +181,15 @@ def test_ctrl_c_leaves_what_was_finished(start_program, tmp_path):
     assert "cases" in json.loads((tmp_path / "results.json").read_text())
 
 
+def test_a_deviation_that_no_case_could_catch_is_told(fabricbench):
+    done = fabricbench("run", "--case", "icresp_has_its_shape", "--deviation", "connect_takes_sqsize_zero", "--json")
+    line = "deviation 'connect_takes_sqsize_zero' could have no effect: no case of this run checks fabrics.connect.sqsize.minimum"
+    assert done.code == 0 and line in done.err and done.err.count("\n") == 1, done.err
+    assert any(line in remark and "connect_refuses_sqsize_zero" in remark for remark in done.json["remarks"])
+    done = fabricbench("run", "--case", "connect_refuses_sqsize_zero", "--deviation", "connect_takes_sqsize_zero", "--json")
+    assert done.code == 1 and not done.err and not any("could have no effect" in remark for remark in done.json["remarks"])
+
+
 def test_a_deviation_is_caught_by_name(fabricbench):
     case = next(c for c in fabricbench("list", "--json").json["cases"]
                 if c["role"] == "controller" and c["deviations"])
