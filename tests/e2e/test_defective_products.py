@@ -74,7 +74,9 @@ DEFECTS = {
     "cntlid": {"oracle.identify.controller", "fabrics.connect.cntlid.allocated", "nvme.identify.controller.cntlid", "nvme.identify.cntid-unused"},
     "icdoff": {"tcp.identify.capsules"},
     "datao": {"tcp.c2hdata.contiguous"},
-    "early-response": {"tcp.c2hdata.contiguous"},
+    "early-response": {"tcp.c2hdata.contiguous", "tcp.c2hdata.last"},
+    "no-data": {"tcp.c2hdata.last"},
+    "second-icresp": {"tcp.icresp.shape"},
     "sqhd-stuck": {"fabrics.flow-control.on"},
 }
 
@@ -88,8 +90,24 @@ def test_a_defect_costs_no_run(fabricbench, defect, tmp_path):
     named = {case["requirement"] for case in with_verdict(results, "fail").values()}
     assert named and named <= DEFECTS[defect], named
     assert not with_verdict(results, "error") and results["canary"] == "caught"
-    assert results["remarks"] or defect in ("cap-mqes", "mpsmin", "sqhd-stuck"), "it says why a host that behaves could not work"
+    assert results["remarks"] or defect in ("cap-mqes", "mpsmin", "sqhd-stuck", "second-icresp"), "it says why a host that behaves could not work"
     assert all(case["reason"] for case in with_verdict(results, "inconclusive").values())
+
+
+# Against each of them a run without a budget for waits takes more than 1500 s.
+@pytest.mark.parametrize("defect", ["deaf", "wrong-cid", "io-unanswered"])
+def test_what_never_answers_costs_a_bounded_time(fabricbench, defect, tmp_path):
+    report = tmp_path / "report"
+    with running("--defect", defect) as (url, _):
+        start = time.monotonic()
+        done = fabricbench("run", "--dut", url, "--report", report, timeout=900)
+        took = time.monotonic() - start
+    assert done.code in (1, 2) and took < 400, f"exit {done.code} after {took:.0f} s"
+    results = json.loads((report / "results.json").read_text())
+    assert not with_verdict(results, "error") and len(results["cases"]) > 100
+    assert with_verdict(results, "fail") and len(with_verdict(results, "pass")) > 5
+    longest = max(case["duration_wall_us"] for case in results["cases"])
+    assert longest < 70e6, f"a case took {longest / 1e6:.0f} s"
 
 
 def test_a_product_that_no_host_can_use_is_no_success(fabricbench, tmp_path):

@@ -59,6 +59,8 @@ class Queue:
             while True:
                 await self._pdu()
         except Fatal as fatal:
+            if self.options.defect == "deaf":
+                return await self.reader.read()
             with contextlib.suppress(OSError, asyncio.TimeoutError):
                 await self._terminate(fatal)
         except (asyncio.IncompleteReadError, OSError):
@@ -93,6 +95,8 @@ class Queue:
             return await self.reader.read()
         pfv, cpda, most = defect == "icresp-pfv", 32 * (defect == "icresp-cpda"), 1024 if defect == "icresp-maxh2cdata" else MAXH2CDATA
         self.writer.write(struct.pack("<BBBBIHBBI", 1, 0, 128, 0, 128, pfv, cpda, granted, most).ljust(128, b"\0"))
+        if defect == "second-icresp":
+            self.writer.write(struct.pack("<BBBBIHBBI", 1, 0, 128, 0, 128, 0, 0, granted, MAXH2CDATA).ljust(128, b"\0"))
         self.header_digest, self.data_digest = bool(granted & 1), bool(granted & 2)
 
     async def _pdu(self):
@@ -161,7 +165,8 @@ class Queue:
             if self.options.defect == "early-response":
                 self.complete(command.cid, answer.status, answer.result)
                 return self._send(command.cid, answer.data, False)
-            self._send(command.cid, answer.data, success)
+            if self.options.defect != "no-data":
+                self._send(command.cid, answer.data, success)
             if success:
                 return None
         return self.complete(command.cid, answer.status, answer.result)
@@ -173,6 +178,8 @@ class Queue:
         if not self.flow_control:
             head = 0 if self.connected else 0xFFFF
         self.connected = self.controller is not None
+        if self.options.defect == "wrong-cid":
+            cid ^= 0x8000
         self._write(5, 0, result + struct.pack("<HHHH", head, 0, cid, code << 1), b"")
 
     def _write(self, kind, flags, fields, data):
