@@ -9,6 +9,7 @@
 #include "bindings/errors.h"
 #include "bindings/found_connect.h"
 #include "bindings/hooks.h"
+#include "bindings/limits.h"
 #include "bindings/names.h"
 #include "bindings/op.h"
 #include "bindings/product_options.h"
@@ -191,6 +192,9 @@ std::unique_ptr<PyOp> connect(const HeldHost& self, const std::string& address, 
   chosen.tls = tls ? host::TlsUse::always : host::TlsUse::never;
   if (tls && !self->fabric().secures()) throw py::value_error("connect: TLS needs a host with keys (psks)");
   set_options(chosen, options, "connect");
+  require_within("connect.queue_entries", chosen.queue_entries, std::uint16_t{2});
+  require_within("connect.admin_entries", chosen.admin_entries, std::uint16_t{2});
+  require_within("connect.transfer_max_bytes", chosen.transfer_max_bytes, std::uint32_t{4096});
   chosen.to = {address_of(py::str(address), "address"), port};
   chosen.subnqn = nqn;
   const auto parsed = [](const py::object& text) { return or_throw(auth::Secret::parse(string_of(text, "secret"))); };

@@ -8,6 +8,7 @@
 #include "bindings/errors.h"
 #include "bindings/chosen_deviations.h"
 #include "bindings/hooks.h"
+#include "bindings/limits.h"
 #include "bindings/machine.h"
 #include "bindings/names.h"
 #include "bindings/op.h"
@@ -100,9 +101,44 @@ using HeldDrive = Held<DriveSide>;
 using HeldRequester = Held<mi::Requester>;
 using HeldBridge = Held<mctp::BridgeNode>;
 
+/// Where a device is put: a value that the medium has and nobody has taken, or for None the next one.
+std::uint8_t smbus_address_on(const mctp::SmbusSegment& bus, const py::handle& value) {
+  const auto good = [&](unsigned address) {
+    return mctp::smbus::assignable(static_cast<std::uint8_t>(address)) && bus.is_free(static_cast<std::uint8_t>(address));
+  };
+  if (value.is_none()) {
+    constexpr unsigned kFirst = 0x3A;  // as drives have it
+    for (unsigned step = 0; step < 256; step += 2) {
+      if (good((kFirst + step) % 256)) return static_cast<std::uint8_t>((kFirst + step) % 256);
+    }
+    throw py::value_error("address: the bus has no address left");
+  }
+  const auto address = integer_as<std::uint8_t>(value, "address");
+  if (!mctp::smbus::assignable(address)) {
+    throw py::value_error(fmt::format("address: {:#x} is odd or reserved; the 8-bit form of a device's is wanted, as 0x3a", address));
+  }
+  if (!bus.is_free(address)) throw py::value_error(fmt::format("address: {:#x} is taken", address));
+  return address;
+}
+
+std::uint16_t pcie_address_on(const mctp::PcieFabric& fabric, const py::handle& value) {
+  constexpr unsigned kBus = 0x100;
+  if (value.is_none()) {
+    for (unsigned bdf = kBus; bdf < 0x10000; bdf += kBus) {
+      if (fabric.is_free(static_cast<std::uint16_t>(bdf))) return static_cast<std::uint16_t>(bdf);
+    }
+    throw py::value_error("address: the fabric has no bus number left");
+  }
+  const auto bdf = integer_as<std::uint16_t>(value, "address");
+  if (bdf == 0 || bdf == mctp::bdf_of(mctp::kToRoot)) throw py::value_error(fmt::format("address: {:#x} is that of the root complex", bdf));
+  if (!fabric.is_free(bdf)) throw py::value_error(fmt::format("address: {:#x} is taken", bdf));
+  return bdf;
+}
+
 mctp::PhysicalAddress address_on(mctp::Segment& segment, const py::handle& value) {
-  if (segment.smbus() != nullptr) return mctp::smbus_address(integer_as<std::uint8_t>(value, "address"));
-  if (segment.pcie() != nullptr) return mctp::pcie_address(integer_as<std::uint16_t>(value, "address"));
+  if (const auto* bus = segment.smbus()) return mctp::smbus_address(smbus_address_on(*bus, value));
+  if (const auto* fabric = segment.pcie()) return mctp::pcie_address(pcie_address_on(*fabric, value));
+  if (!segment.addresses().empty()) throw py::value_error("address: a serial line has two ends, and both are taken");
   return {};
 }
 
@@ -250,6 +286,7 @@ void bind_bus(py::module_& m) {
              mctp::Segment& medium = self->network().segment(segment);
              options.endpoint.port = medium.pcie() != nullptr ? 0 : 1;
              set_options(options.endpoint, endpoint, "endpoint");
+             require_within("endpoint.port", std::size_t{options.endpoint.port}, std::size_t{0}, options.device.ports.size() - 1);
              set_options(options.subsystem, subsystem, "subsystem");
              if (const auto good = subsystem::check_options(options.subsystem); !good)
                throw py::value_error("subsystem." + good.error().text);

@@ -10,6 +10,7 @@
 #include "bindings/chosen_deviations.h"
 #include "bindings/errors.h"
 #include "bindings/hooks.h"
+#include "bindings/limits.h"
 #include "bindings/names.h"
 #include "bindings/product_options.h"
 #include "model/subsystem/check_options.h"
@@ -103,6 +104,8 @@ const Endpoint& TargetSide::listen(Machine& machine, const std::string& transpor
   } else {
     transport::TcpControllerOptions own;
     set_options(own, tcp, "listen");
+    require_dwords("listen.r2t_bytes", own.r2t_bytes);
+    require_dwords("listen.c2h_data_bytes", own.c2h_data_bytes);
     if (!tls.security.empty()) {
       if (tls.security != "offered" && tls.security != "required")
         throw py::value_error("tls: '" + tls.security + "'; there are offered and required");

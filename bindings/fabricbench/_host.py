@@ -73,8 +73,13 @@ class Path(NamedTuple):
 
 
 def _where(host: Host, to: Subsystem | Port | str, portid: int | None = None, subnqn: str | None = None) -> tuple[str, int, str]:
+    if portid is not None and isinstance(to, (str, Port)):
+        what = "a URL" if isinstance(to, str) else "a Port"
+        raise ValueError(f"connect: port={portid} is the number of a port of a Subsystem; {what} is one")
     if isinstance(to, str):
         kind, address, port, named = split_url(to)
+        if subnqn and named and subnqn != named:
+            raise ValueError(f"connect: {to} names a subsystem, and subnqn='{subnqn}' another")
         if (transport := host._follow(kind)) != kind:
             raise ValueError(f"connect: this host speaks {transport}, and {to} is {kind}; make it with transport='{kind}'")
         return address, port, subnqn or named
@@ -92,7 +97,7 @@ def _where(host: Host, to: Subsystem | Port | str, portid: int | None = None, su
     if not ports:
         others = sorted({port.transport for port in to.target.ports if portid in (None, port.portid)})
         hint = f"; it has one over {others[0]}: make the host with transport='{others[0]}'" if others else ""
-        raise ValueError(f"connect: the target has no port over {transport}" + (f" with number {portid}" if portid else "") + hint)
+        raise ValueError(f"connect: the target has no port over {transport}" + (f" with number {portid}" if portid is not None else "") + hint)
     return ports[0].address, ports[0].port, subnqn or to.nqn
 
 

@@ -96,7 +96,6 @@ class MctpBus:
     def __init__(self, world: World, medium: str, name: str) -> None:
         self._world = world
         self._core = _core.make_bus(world._core)
-        self._addresses: dict[int, int] = {}
         self._media: list[str] = []
         #: Drives in the order of their adding.
         self.drives: list[Drive] = []
@@ -107,14 +106,6 @@ class MctpBus:
         number = self._core.add_segment(medium, name, self._world._fabric)
         self._media.append(medium)
         return number
-
-    def _address(self, segment: int, address: int | None) -> int:
-        if address is not None:
-            return address
-        if not 0 <= segment < len(self._media):
-            raise ValueError(f"segment: {segment} is outside 0 to {len(self._media) - 1}")
-        number = self._addresses[segment] = self._addresses.get(segment, -1) + 1
-        return 0x3A + 2 * number if self._media[segment] == "smbus" else 0x0100 * (number + 1)
 
     def add_drive(self, *, segment: int = 0, address: int | None = None, variant: str = "", device: DeviceOptions | None = None,
                   endpoint: EndpointOptions | None = None, subsystem: SubsystemOptions | None = None,
@@ -128,7 +119,7 @@ class MctpBus:
         product = product_of(product, EndpointProduct)
         target_product = product_of(target_product, TargetProduct, "target_product")
         named = names_of(deviations, "deviations")
-        core = self._core.add_drive(segment, self._address(segment, address), variant, dict(device or {}), dict(endpoint or {}),
+        core = self._core.add_drive(segment, address, variant, dict(device or {}), dict(endpoint or {}),
                                     dict(subsystem or {}), [dict(one) for one in namespaces], product, target_product, named,
                                     static_eid)
         self.drives.append(Drive(core))
@@ -136,7 +127,7 @@ class MctpBus:
 
     def add_bridge(self, *, segment: int = 0, address: int | None = None, name: str = "bridge") -> MctpBridge:
         """A bridge on a segment, without media behind it."""
-        return MctpBridge(self._core.add_bridge(segment, self._address(segment, address), name))
+        return MctpBridge(self._core.add_bridge(segment, address, name))
 
     def add_segment_behind(self, bridge: MctpBridge, medium: str = "smbus", name: str = "behind") -> int:
         """A medium behind a bridge; its number."""
@@ -156,7 +147,7 @@ class MctpBus:
 
     def raw_peer(self, drive: Drive, *, eid: int = 0x20, segment: int = 0, address: int | None = None) -> RawMctp:
         """A raw peer beside the owner, towards that drive. Call it after enumerate(), which would otherwise assign an EID to it."""
-        return RawMctp(_core.make_raw_mctp(self._core, segment, self._address(segment, address), eid, drive._core))
+        return RawMctp(_core.make_raw_mctp(self._core, segment, address, eid, drive._core))
 
     def requester(self, **options: Unpack[RequesterOptions]) -> Requester:
         """A management requester on the owner's port."""

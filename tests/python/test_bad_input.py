@@ -37,6 +37,24 @@ WRONG = [
     (lambda w, s, h, c: s.add_namespace(blocks=4, capacity=5), ValueError, "namespace.capacity: 5 blocks are more"),
     (lambda w, s, h, c: s.add_namespace(blocks=0), ValueError, "namespace.blocks: 0 is outside 1"),
     (lambda w, s, h, c: h.connect(s, kato=5), TypeError, "connect: no option 'kato'; is 'kato_ms' meant?"),
+    (lambda w, s, h, c: h.connect("rdma://192.0.2.1:4420/nqn.2026-01.org.example:a", port=3), ValueError,
+     "connect: port=3 is the number of a port of a Subsystem; a URL is one"),
+    (lambda w, s, h, c: h.connect("rdma://192.0.2.1:4420/nqn.2026-01.org.example:a", subnqn="nqn.2026-01.org.example:b"), ValueError,
+     "names a subsystem, and subnqn='nqn.2026-01.org.example:b' another"),
+    (lambda w, s, h, c: h.connect(s, port=0), ValueError, "connect: the target has no port over rdma with number 0"),
+    (lambda w, s, h, c: w.mctp_bus().add_drive(address=8), ValueError, "address: 0x8 is odd or reserved"),
+    (lambda w, s, h, c: w.mctp_bus().add_drive(address=0x3B), ValueError, "address: 0x3b is odd or reserved"),
+    (lambda w, s, h, c: w.mctp_bus().add_drive(address=0x20), ValueError, "address: 0x20 is taken"),
+    (lambda w, s, h, c: w.mctp_bus("pcie").add_bridge(address=0), ValueError, "address: 0x0 is that of the root complex"),
+    (lambda w, s, h, c: [bus := w.mctp_bus("serial"), bus.add_drive(), bus.add_drive()], ValueError, "both are taken"),
+    (lambda w, s, h, c: w.mctp_bus().add_drive(endpoint={"port": 9}), ValueError, "endpoint.port: 9 is outside 0 to"),
+    (lambda w, s, h, c: h.connect(s, queue_entries=1), ValueError, "connect.queue_entries: 1 is outside 2 to 65535"),
+    (lambda w, s, h, c: h.connect(s, queue_entries=0), ValueError, "connect.queue_entries: 0 is outside 2 to 65535"),
+    (lambda w, s, h, c: h.connect(s, admin_entries=1), ValueError, "connect.admin_entries: 1 is outside 2 to 65535"),
+    (lambda w, s, h, c: h.connect(s, transfer_max_bytes=511), ValueError, "connect.transfer_max_bytes: 511 is outside 4096 to"),
+    (lambda w, s, h, c: w.target(tcp={"r2t_bytes": 1}, transport="tcp"), ValueError, "listen.r2t_bytes: 1 is no multiple of 4 above 0"),
+    (lambda w, s, h, c: w.target(tcp={"c2h_data_bytes": 0}, transport="tcp"), ValueError,
+     "listen.c2h_data_bytes: 0 is no multiple of 4 above 0"),
     (lambda w, s, h, c: c.namespaces[0].write("0", b"x" * 512), TypeError, "write: lba: an int is wanted, not str"),
     (lambda w, s, h, c: c.namespaces[0].write(-1, b"x" * 512), ValueError, "write: lba: -1 is negative"),
     (lambda w, s, h, c: c.namespaces[0].deallocate(0, -1), ValueError, "deallocate: blocks: -1 is negative"),
@@ -239,3 +257,11 @@ def test_words_of_durations(scene):
         before = world.now_ns
         world.run_for(given)
         assert world.now_ns - before == round(seconds * 1e9)
+
+
+def test_drives_get_the_addresses_that_a_bus_has_left():
+    bus = fb.World(seed=1).mctp_bus()
+    bus.add_drive(address=0x3A)
+    for _ in range(40):
+        bus.add_drive()
+    assert bus.enumerate() == 41
