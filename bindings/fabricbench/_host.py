@@ -97,7 +97,8 @@ def _where(host: Host, to: Subsystem | Port | str, portid: int | None = None, su
     if not ports:
         others = sorted({port.transport for port in to.target.ports if portid in (None, port.portid)})
         hint = f"; it has one over {others[0]}: make the host with transport='{others[0]}'" if others else ""
-        raise ValueError(f"connect: the target has no port over {transport}" + (f" with number {portid}" if portid is not None else "") + hint)
+        numbered = f" with number {portid}" if portid is not None else ""
+        raise ValueError(f"connect: the target has no port over {transport}{numbered}{hint}")
     return ports[0].address, ports[0].port, subnqn or to.nqn
 
 

@@ -53,7 +53,7 @@ void note(World& world, Duration granted) {
 }  // namespace waits
 
 Duration WaitBudget::patience() const {
-  if (spent_ >= kUsual + kMore) return kLastPatience;
+  if (spent_ >= kUsual + kMore || in_a_row_ >= 2 * kInARow) return kLastPatience;
   if (spent_ >= kUsual || in_a_row_ >= kInARow) return kSecondPatience;
   return Duration::forever();
 }
