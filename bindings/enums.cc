@@ -95,7 +95,8 @@ py::dict enum_tables() {
     FB_MEMBER(changed_namespaces) FB_MEMBER(commands_effects) FB_MEMBER(self_test) FB_MEMBER(telemetry_host)
     FB_MEMBER(telemetry_controller) FB_MEMBER(endurance_group) FB_MEMBER(ana) FB_MEMBER(persistent_event)
     FB_MEMBER(lba_status) FB_MEMBER(endurance_group_events) FB_MEMBER(feature_effects) FB_MEMBER(mi_command_effects)
-    FB_MEMBER(lockdown)
+    FB_MEMBER(lockdown) FB_MEMBER(fdp_configurations) FB_MEMBER(reclaim_unit_handle_usage) FB_MEMBER(fdp_statistics)
+    FB_MEMBER(fdp_events)
     FB_MEMBER(discovery) FB_MEMBER(host_discovery) FB_MEMBER(reservation_notification) FB_MEMBER(sanitize_status)
     FB_MEMBER(changed_zones)
   FB_END
@@ -120,6 +121,7 @@ py::dict enum_tables() {
     FB_MEMBER(predictable_latency_window) FB_MEMBER(lba_status_information) FB_MEMBER(host_behavior_support)
     FB_MEMBER(sanitize_configuration)
     FB_MEMBER(endurance_group_event) FB_MEMBER(io_command_set_profile) FB_MEMBER(spinup_control)
+    FB_MEMBER(flexible_data_placement) FB_MEMBER(fdp_events)
     FB_MEMBER(enhanced_controller_metadata) FB_MEMBER(controller_metadata) FB_MEMBER(namespace_metadata)
     FB_MEMBER(software_progress_marker) FB_MEMBER(host_identifier) FB_MEMBER(reservation_notification_mask)
     FB_MEMBER(reservation_persistence) FB_MEMBER(namespace_write_protection)

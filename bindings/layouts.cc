@@ -22,6 +22,7 @@
 #include "wire/nvme/cqe.h"
 #include "wire/nvme/directives.h"
 #include "wire/nvme/endurance.h"
+#include "wire/nvme/fdp.h"
 #include "wire/nvme/features.h"
 #include "wire/nvme/identify_controller.h"
 #include "wire/nvme/identify_misc.h"
@@ -71,7 +72,8 @@ LayoutInfo layout_info(std::string_view module, std::string_view name) {
 void mark_counters(LayoutInfo& layout) {
   constexpr std::string_view kNames[] = {"ee",     "dur",    "duw",     "muw",     "hrc",        "hwc",        "mdie",
                                          "neile",  "cbt",    "pwrc",    "poh",     "upl",        "megcap",     "tegcap",
-                                         "uegcap", "nvmcap", "tnvmcap", "unvmcap", "tnvmsetcap", "unvmsetcap", "maxdna"};
+                                         "uegcap", "nvmcap", "tnvmcap", "unvmcap", "tnvmsetcap", "unvmsetcap", "maxdna",
+                                         "hbmw",   "mbmw",   "mbe"};
   if (layout.module != "nvme") return;
   for (FieldInfo& field : layout.fields) {
     field.counter = field.width == 0 && field.size == 16 && std::find(std::begin(kNames), std::end(kNames), field.name) != std::end(kNames);
@@ -95,6 +97,10 @@ void mark_counters(LayoutInfo& layout) {
   X(ReservationNotification) X(SanitizeLog) X(EnduranceGroupLog) X(LockdownLog) X(TelemetryHeader)                    \
   X(GranularityList) X(GranularityDescriptor) X(GetLbaStatusSqe) X(LbaStatusListHeader) X(LbaStatusEntry)             \
   X(LbaStatusLogHeader) X(LbaStatusElement) X(LbaRange)                                                               \
+  X(IoManagementReceiveSqe) X(IoManagementSendSqe) X(FdpConfigurationsHeader) X(FdpConfigurationDescriptor)           \
+  X(ReclaimUnitHandleDescriptor) X(HandleUsageHeader) X(HandleUsageDescriptor) X(FdpStatistics) X(FdpEventsHeader)    \
+  X(FdpEvent) X(MediaReallocated) X(FdpFeature) X(FdpEventsFeature) X(FdpEventSupport) X(HandleStatusHeader)          \
+  X(HandleStatusDescriptor)                                                                                           \
   X(LbaStatusAttributes) X(PersistentLogHeader) X(PersistentEventHeader) X(Arbitration) X(PowerManagement)            \
   X(TemperatureThreshold) X(ErrorRecovery) X(VolatileWriteCache) X(NumberOfQueues) X(WriteAtomicity)                  \
   X(KeepAliveTimer) X(IoCommandSetProfile) X(SanitizeConfiguration) X(HostIdentifier) X(ReservationMask)              \

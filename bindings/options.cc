@@ -10,6 +10,8 @@ namespace fb::python {
 using subsystem::CopyOptions;
 using subsystem::DirectiveOptions;
 using subsystem::EnduranceOptions;
+using subsystem::FdpConfiguration;
+using subsystem::FdpOptions;
 using subsystem::FirmwareOptions;
 using subsystem::LbaStatusOptions;
 using subsystem::LockdownOptions;
@@ -55,6 +57,9 @@ FB_TABLE(DirectiveOptions, DirectiveOptions, FB_ROW(supported), FB_ROW(streams),
 FB_TABLE(LockdownOptions, LockdownOptions, FB_ROW(supported), FB_ROW(commands), FB_ROW(features))
 FB_TABLE(LbaStatusOptions, LbaStatusOptions, FB_ROW(supported), FB_ROW(poll_interval))
 FB_TABLE(EnduranceOptions, EnduranceOptions, FB_ROW(groups), FB_ROW(groups_max), FB_ROW(nvm_sets), FB_ROW(managed), FB_ROW(group_bytes))
+FB_TABLE(FdpConfiguration, FdpConfiguration, FB_ROW(reclaim_groups), FB_ROW(group_bits), FB_ROW(handles), FB_ROW(persistent_handles),
+         FB_ROW(unit_bytes), FB_ROW(identifiers_max), FB_ROW(namespaces_max), FB_ROW(time_limit_s), FB_ROW(spare_units))
+FB_TABLE(FdpOptions, FdpOptions, FB_ROW(configurations), FB_ROW(enabled), FB_ROW(events_max))
 
 FB_TABLE(SubsystemOptions, SubsystemOptions, FB_ROW(nqn), FB_ROW(serial), FB_ROW(model), FB_ROW(firmware), FB_ROW(vid), FB_ROW(ssvid),
          FB_ROW(version), FB_ROW(controllers), FB_ROW(static_cntlids), FB_ROW(controllers_max), FB_ROW(allow_any_host),
@@ -66,7 +71,7 @@ FB_TABLE(SubsystemOptions, SubsystemOptions, FB_ROW(nqn), FB_ROW(serial), FB_ROW
          FB_ROW(verify), FB_ROW(fused_compare_and_write), FB_ROW(namespace_write_protect), FB_ROW(copy), FB_ROW(firmware_update),
          FB_ROW(format), FB_ROW(metadata), FB_ROW(security), FB_ROW(reservations), FB_ROW(reservations_persist),
          FB_ROW(namespace_management), FB_ROW(sanitize), FB_ROW(self_test), FB_ROW(saveable_features), FB_ROW(timestamp), FB_ROW(telemetry),
-         FB_ROW(persistent_log), FB_ROW(directives), FB_ROW(lockdown), FB_ROW(lba_status), FB_ROW(endurance), FB_ROW(zoned),
+         FB_ROW(persistent_log), FB_ROW(directives), FB_ROW(lockdown), FB_ROW(lba_status), FB_ROW(endurance), FB_ROW(fdp), FB_ROW(zoned),
          FB_ROW(power_on_hours), FB_ROW(atomic_compare_write_blocks), FB_ROW(subsystem_reset), FB_ROW(namespaces_max), FB_ROW(ana),
          FB_ROW(ana_transition_s), FB_ROW(ana_groups_max), FB_ROW(enable_delay), FB_ROW(disable_delay), FB_ROW(shutdown_delay),
          FB_ROW(ready_timeout), FB_ROW(enable_limit), FB_ROW(io_loss_grace), FB_ROW(io_latency))
@@ -75,9 +80,9 @@ FB_TABLE(NamespaceLimits, NamespaceLimits, FB_ROW(atomic_write), FB_ROW(atomic_p
          FB_ROW(boundary_power_fail), FB_ROW(boundary_offset), FB_ROW(optimal_boundary), FB_ROW(write_granularity), FB_ROW(write_alignment),
          FB_ROW(deallocate_granularity), FB_ROW(deallocate_alignment), FB_ROW(optimal_write))
 FB_TABLE(NamespaceOptions, NamespaceOptions, FB_ROW(nsid), FB_ROW(block_bytes), FB_ROW(blocks), FB_ROW(capacity), FB_ROW(ana_group),
-         FB_ROW(endurance_group), FB_ROW(nvm_set), FB_ROW(limits), FB_ROW(shared), FB_ROW(attached), FB_ROW(write_protected),
-         FB_ROW(metadata_bytes), FB_ROW(protection_type), FB_ROW(protection_first), FB_ROW(guard), FB_ROW(storage_tag_bits), FB_ROW(zones),
-         FB_ROW(uuid), FB_ROW(nguid), FB_ROW(eui64))
+         FB_ROW(endurance_group), FB_ROW(nvm_set), FB_ROW(placement_handles), FB_ROW(limits), FB_ROW(shared), FB_ROW(attached),
+         FB_ROW(write_protected), FB_ROW(metadata_bytes), FB_ROW(protection_type), FB_ROW(protection_first), FB_ROW(guard),
+         FB_ROW(storage_tag_bits), FB_ROW(zones), FB_ROW(uuid), FB_ROW(nguid), FB_ROW(eui64))
 
 FB_TABLE(transport::ControllerFabricOptions, ListenerOptions, FB_ROW(port), FB_ROW(admin_entries_max), FB_ROW(io_entries_max),
          FB_ROW(io_queues_max), FB_ROW(in_capsule_bytes), FB_ROW(transfer_bytes_max), FB_ROW(msdbd), FB_ROW(connections_max),

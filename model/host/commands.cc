@@ -370,6 +370,48 @@ Record<nvme::ZoneAppendSqe> zone_append(std::uint32_t nsid, std::uint64_t start,
   return command;
 }
 
+Record<nvme::IoManagementReceiveSqe> reclaim_unit_handle_status(std::uint32_t nsid, std::size_t bytes) {
+  auto command = start_io_as<nvme::IoManagementReceiveSqe>(nvme::IoOpcode::io_management_receive, nsid);
+  command.set(nvme::io_management_sqe::mo, nvme::IoManagementReceiveOperation::reclaim_unit_handle_status)
+      .set(nvme::io_management_sqe::numd, ZeroBased<std::uint32_t>::of(bytes / 4));
+  return command;
+}
+
+Record<nvme::IoManagementSendSqe> reclaim_unit_handle_update(std::uint32_t nsid, std::uint32_t identifiers) {
+  auto command = start_io_as<nvme::IoManagementSendSqe>(nvme::IoOpcode::io_management_send, nsid);
+  command.set(nvme::io_management_sqe::mo, nvme::IoManagementSendOperation::reclaim_unit_handle_update)
+      .set(nvme::io_management_sqe::mos, identifiers - 1);
+  return command;
+}
+
+Record<nvme::GetLogPageSqe> get_fdp_log(nvme::LogPage page, std::uint16_t group, std::uint32_t length, unsigned lsp) {
+  auto command = get_log(static_cast<std::uint8_t>(page), length, 0, 0);
+  command.set(nvme::get_log_sqe::lsi, group).set(nvme::get_log_sqe::lsp, lsp);
+  return command;
+}
+
+Record<nvme::SetFeaturesSqe> set_fdp(std::uint16_t group, bool on, unsigned configuration) {
+  Record<nvme::FdpFeature> value;
+  value.set(nvme::fdp_feature::fdpe, on).set(nvme::fdp_feature::fdpcidx, configuration);
+  auto command = set_features(nvme::FeatureId::flexible_data_placement, group);
+  command.set(nvme::features_sqe::cdw12, integer_of(value)).set(nvme::features_sqe::sv, true);
+  return command;
+}
+
+Record<nvme::GetFeaturesSqe> get_fdp_events(std::uint32_t nsid, std::uint16_t handle) {
+  auto command = get_features(nvme::FeatureId::fdp_events, nvme::FeatureSelect::current, handle);
+  command.set(nvme::sqe::nsid, nsid);
+  return command;
+}
+
+Record<nvme::SetFeaturesSqe> set_fdp_events(std::uint32_t nsid, std::uint16_t handle, std::size_t types, bool on) {
+  Record<nvme::FdpEventsFeature> value;
+  value.set(nvme::fdp_events_feature::phndl, handle).set(nvme::fdp_events_feature::noet, types);
+  auto command = set_features(nvme::FeatureId::fdp_events, static_cast<std::uint32_t>(integer_of(value)));
+  command.set(nvme::sqe::nsid, nsid).set(nvme::features_sqe::cdw12, on ? 1u : 0u);
+  return command;
+}
+
 nvme::Sqe any_command(std::uint8_t opcode, std::uint32_t nsid) {
   auto command = start<nvme::SqeLayout>(opcode);
   command.set(nvme::sqe::nsid, nsid);

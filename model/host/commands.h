@@ -18,6 +18,7 @@
 #include "wire/nvme/copy.h"
 #include "wire/nvme/directives.h"
 #include "wire/nvme/endurance.h"
+#include "wire/nvme/fdp.h"
 #include "wire/nvme/features.h"
 #include "wire/nvme/identify.h"
 #include "wire/nvme/lba_status.h"
@@ -156,6 +157,18 @@ Record<nvme::ZoneReceiveSqe> zone_report(std::uint32_t nsid, std::uint64_t lba, 
                                          nvme::ZoneReporting option = nvme::ZoneReporting::all);
 /// Where the blocks are comes back in DW0 and DW1.
 Record<nvme::ZoneAppendSqe> zone_append(std::uint32_t nsid, std::uint64_t start, std::uint32_t blocks);
+
+/// Reclaim Unit Handle Status; room for `bytes`, a multiple of 4.
+Record<nvme::IoManagementReceiveSqe> reclaim_unit_handle_status(std::uint32_t nsid, std::size_t bytes);
+/// Reclaim Unit Handle Update of so many placement identifiers, which go with the command.
+Record<nvme::IoManagementSendSqe> reclaim_unit_handle_update(std::uint32_t nsid, std::uint32_t identifiers);
+/// Log pages 20h to 23h of an endurance group.
+Record<nvme::GetLogPageSqe> get_fdp_log(nvme::LogPage page, std::uint16_t group, std::uint32_t length, unsigned lsp = 0);
+/// Features 1Dh and 1Eh, with what they take beyond a value.
+Record<nvme::SetFeaturesSqe> set_fdp(std::uint16_t group, bool on, unsigned configuration = 0);
+Record<nvme::GetFeaturesSqe> get_fdp_events(std::uint32_t nsid, std::uint16_t handle);
+/// The types go with the command, a byte each.
+Record<nvme::SetFeaturesSqe> set_fdp_events(std::uint32_t nsid, std::uint16_t handle, std::size_t types, bool on);
 
 /// Any opcode, for what has no builder.
 nvme::Sqe any_command(std::uint8_t opcode, std::uint32_t nsid = 0);

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "model/subsystem/controller.h"
-#include "model/subsystem/fault_points.h"
+#include "model/subsystem/placement_fault_points.h"
 #include "model/subsystem/subsystem.h"
 #include "wire/nvme/directives.h"
 
@@ -21,6 +21,7 @@ bool sends(const Command& command) { return command.opcode() == static_cast<std:
 
 bool DirectiveCommands::directive_supported(DirectiveType type) const {
   if (type == DirectiveType::identify) return true;
+  if (type == DirectiveType::data_placement) return subsystem_.options().fdp.supported();
   return type == DirectiveType::streams && subsystem_.options().directives.streams != 0;
 }
 
@@ -43,6 +44,11 @@ void DirectiveCommands::directive(const Command& command) {
   const bool known = operation >= 1 && operation <= last;
   if (!directive_supported(type)) {
     if (!queue.refuse(command, check::directive_type)) queue.complete(command, sc::success);
+    return;
+  }
+  // It has no operations of its own.
+  if (type == DirectiveType::data_placement) {
+    if (!queue.refuse(command, check::directive_placement_operation)) queue.complete(command, sc::success);
     return;
   }
   if (!known && queue.refuse(command, check::directive_operation)) return;
@@ -79,6 +85,12 @@ Bytes DirectiveCommands::directive_parameters(std::uint32_t nsid) const {
   page[dp::enabled.offset] = bit(DirectiveType::identify);
   if (directive_supported(DirectiveType::streams)) page[dp::supported.offset] |= bit(DirectiveType::streams);
   if (streams_enabled(nsid)) page[dp::enabled.offset] |= bit(DirectiveType::streams);
+  if (directive_supported(DirectiveType::data_placement) && !departs(departure::fdp_directive_missing)) {
+    page[dp::supported.offset] |= bit(DirectiveType::data_placement);
+    if (!departs(departure::fdp_directive_volatile)) page[dp::persistent.offset] |= bit(DirectiveType::data_placement);
+    const bool enabled = subsystem_.directives().placement_enabled(controller_.host_.hostid, nsid);
+    if (enabled) page[dp::enabled.offset] |= bit(DirectiveType::data_placement);
+  }
   return page;
 }
 
@@ -116,6 +128,10 @@ void DirectiveCommands::enable_directive(const Command& command) {
     if (!queue.refuse(command, check::directive_enable)) queue.complete(command, sc::success);
     return;
   }
+  if (type == DirectiveType::data_placement) return enable_placement(command, sqe.get(ds::endir));
+  const Namespace* const only = subsystem_.find_namespace(command.nsid());
+  const bool placed = type == DirectiveType::streams && only != nullptr && controller_.placement_.placed(*only);
+  if (placed && sqe.get(ds::endir) && queue.refuse(command, check::directive_streams_placed)) return;
   Directives& directives = subsystem_.directives();
   const bool on = sqe.get(ds::endir);
   const auto change = [&](const HostId& host, std::uint32_t nsid) {
@@ -133,6 +149,17 @@ void DirectiveCommands::enable_directive(const Command& command) {
       for (const auto& [nsid, ns] : subsystem_.namespaces()) change(controller->host().hostid, nsid);
     }
   }
+  queue.complete(command, sc::success);
+}
+
+void DirectiveCommands::enable_placement(const Command& command, bool on) {
+  Queue& queue = *command.queue;
+  if (command.nsid() == nvme::kAllNamespaces && queue.refuse(command, check::directive_placement_broadcast)) return;
+  const Namespace* const ns = controller_.active_namespace(command.nsid());
+  const bool placed = ns != nullptr && controller_.placement_.placed(*ns);
+  if (on && !placed && queue.refuse(command, check::directive_placement_disabled)) return;
+  const bool ineffective = on ? departs(departure::fdp_directive_off) : departs(departure::fdp_directive_stays);
+  if (ns != nullptr && !ineffective) subsystem_.directives().enable_placement(controller_.host_.hostid, command.nsid(), on);
   queue.complete(command, sc::success);
 }
 
@@ -160,9 +187,13 @@ void DirectiveCommands::allocate_streams(const Command& command) {
 
 /// What a write says of directives. False: the command has been answered.
 bool DirectiveCommands::directive_ok(const Command& command) {
-  if (!subsystem_.directives().enabled(controller_.host_.hostid, command.nsid())) return true;
+  const bool streams = subsystem_.directives().enabled(controller_.host_.hostid, command.nsid());
+  const bool placement = subsystem_.directives().placement_enabled(controller_.host_.hostid, command.nsid());
+  if (!streams && !placement) return true;
   const auto type = static_cast<DirectiveType>(command.as<nvme::ReadWriteSqe>().get(nvme::rw_sqe::dtype));
-  if (type == DirectiveType::identify || type == DirectiveType::streams) return true;
+  if (type == DirectiveType::identify) return true;
+  if (type == DirectiveType::streams && streams) return true;
+  if (type == DirectiveType::data_placement && placement) return !controller_.placement_.refuses_identifier(command);
   return !command.queue->refuse(command, check::io_directive);
 }
 
@@ -175,6 +206,7 @@ void DirectiveCommands::use_stream(const Command& command) {
 
 /// After a controller level reset the directives of a host are disabled, unless another of its controllers is enabled.
 void DirectiveCommands::reset_directives() {
+  if (departs(departure::fdp_directive_lost)) subsystem_.directives().disable_placement(controller_.host_.hostid);
   if (!subsystem_.directives().any() || departs(departure::streams_survive_reset)) return;
   for (const auto& [id, other] : subsystem_.controllers()) {
     if (id != controller_.cntlid_ && other->in_association() && other->cc_enabled() && other->host().hostid == controller_.host_.hostid)

@@ -24,6 +24,7 @@ class DirectiveCommands : ControllerPart {
   Bytes stream_parameters(std::uint32_t nsid) const;
   Bytes stream_status(std::uint32_t nsid) const;
   void enable_directive(const Command& command);
+  void enable_placement(const Command& command, bool on);
   void send_streams(const Command& command);
   void allocate_streams(const Command& command);
 };

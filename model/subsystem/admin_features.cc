@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "model/subsystem/controller.h"
-#include "model/subsystem/fault_points.h"
 #include "model/subsystem/discovery.h"
+#include "model/subsystem/placement_fault_points.h"
 #include "model/subsystem/subsystem.h"
 #include "wire/nvme/endurance.h"
 #include "wire/nvme/sqe.h"
@@ -70,6 +70,9 @@ bool Controller::feature_supported(std::uint8_t fid) const {
       return !discovery && options.timestamp;
     case FeatureId::endurance_group_event:
       return !discovery && options.endurance.supported();
+    case FeatureId::flexible_data_placement:
+    case FeatureId::fdp_events:
+      return !discovery && options.fdp.supported() && subsystem_.has_version(2, 0);
     case FeatureId::lba_status_information:
       return !discovery && options.lba_status.supported;
     case FeatureId::sanitize_configuration:
@@ -159,6 +162,8 @@ std::uint32_t FeatureCommands::feature_value(const ControllerFeatures& from, std
 
 /// Of a controller that lives on between associations, or between resets of one.
 bool FeatureCommands::saveable(std::uint8_t fid) const {
+  if (fid == id_of(FeatureId::fdp_events)) return true;
+  if (fid == id_of(FeatureId::flexible_data_placement)) return !departs(departure::fdp_capability);
   return subsystem_.discovery() == nullptr && subsystem_.options().saveable_features && is_plain(fid);
 }
 
@@ -182,7 +187,9 @@ void FeatureCommands::get_features(const Command& command) {
     if (is_namespace_feature(fid)) capabilities |= nvme::feature_capability_bits::namespace_specific;
     return queue.complete(command, sc::success, capabilities);
   }
+  if (fid == id_of(FeatureId::fdp_events)) return controller_.placement_.get_events(command);
   if (!feature_addresses_namespace(command, fid)) return;
+  if (fid == id_of(FeatureId::flexible_data_placement)) return controller_.placement_.get_fdp(command);
   const std::uint32_t cdw11 = sqe.get(fs::cdw11);
   if (fid == id_of(FeatureId::temperature_threshold) && !temperature_ok(command, cdw11)) return;
   const bool current = select == FeatureSelect::current || departs(departure::feature_default_wrong);
@@ -240,7 +247,9 @@ void FeatureCommands::set_features(const Command& command) {
   if (!controller_.feature_supported(fid) && queue.refuse(command, check::feature_fid)) return;
   if (!controller_.lockdown_.lockdown_permits(command, nvme::LockdownScope::set_features, fid)) return;
   if (sqe.get(fs::sv) && !saveable(fid) && queue.refuse(command, check::feature_save)) return;
+  if (fid == id_of(FeatureId::fdp_events)) return controller_.placement_.set_events(command);
   if (!feature_addresses_namespace(command, fid)) return;
+  if (fid == id_of(FeatureId::flexible_data_placement)) return controller_.placement_.set_fdp(command);
   // Connect has set it, and it stays for the life of the association.
   if (!changeable(fid) && queue.refuse(command, check::feature_hostid_set)) return;
   if (departs(departure::feature_not_kept)) return queue.complete(command, sc::success);
@@ -256,7 +265,9 @@ void FeatureCommands::set_features(const Command& command) {
 }
 
 void FeatureCommands::set_features_data(const Command& command) {
-  if (command.as<nvme::SetFeaturesSqe>().get(fs::fid) == id_of(FeatureId::timestamp)) return set_timestamp(command);
+  const std::uint8_t fid = command.as<nvme::SetFeaturesSqe>().get(fs::fid);
+  if (fid == id_of(FeatureId::timestamp)) return set_timestamp(command);
+  if (fid == id_of(FeatureId::fdp_events)) return controller_.placement_.set_events_data(command);
   if (command.data().size() < nvme::HostBehavior::size) return command.queue->complete(command, sc::success);
   const View<nvme::HostBehavior> asked{ByteView{command.data()}.first(nvme::HostBehavior::size)};
   const bool extends = subsystem_.options().metadata;

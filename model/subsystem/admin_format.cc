@@ -54,6 +54,7 @@ void Controller::format(const Command& command) {
     if (ns->layout().extended() && !enabled && queue.refuse(command, check::format_extended)) return;
     // There is no room for a single block of that size.
     if (ns->blocks_as(layout) == 0 && queue.refuse(command, check::format_lbaf)) return;
+    if (!placement_.format_fits(command, *ns, layout)) return;
     chosen.push_back(ns.get());
   }
   Record<nvme::FormatStartEvent> began;
@@ -73,6 +74,7 @@ void Controller::format(const Command& command) {
     if (!departs(departure::streams_outlive_format)) subsystem_.directives().close_all(ns->nsid());
     if (!departs(departure::format_keeps_data)) {
       nvme::Status erased = ns->write_zeroes(0, ns->blocks());
+      subsystem_.placement().discard(ns->nsid());
       if (erased.ok()) erased = ns->flush();
       if (!erased.ok()) status = erased;
     }

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "model/subsystem/controller.h"
-#include "model/subsystem/fault_points.h"
+#include "model/subsystem/placement_fault_points.h"
 #include "model/subsystem/discovery.h"
 #include "model/subsystem/subsystem.h"
 #include "wire/nvme/identify_controller.h"
@@ -344,6 +344,7 @@ void IdentifyCommand::fill_io_controller(MutableBytes page) const {
       if (options.endurance.nvm_sets) ctratt |= nvme::ctratt_bits::delete_nvm_set;
       store_le(page.data() + id::megcap.offset, subsystem_.capacity_bytes());
     }
+    if (options.fdp.supported() && !departs(departure::fdp_unclaimed)) ctratt |= nvme::ctratt_bits::flexible_data_placement;
     out.set(id::ctratt, ctratt)
         .set(id::endgidmax, options.endurance.groups_max)
         .set(id::nsetidmax, options.endurance.nvm_sets ? options.endurance.groups_max : std::uint16_t{0});

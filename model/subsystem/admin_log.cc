@@ -5,8 +5,8 @@
 #include "model/subsystem/association_fault_points.h"
 #include "model/subsystem/admin_table.h"
 #include "model/subsystem/controller.h"
-#include "model/subsystem/fault_points.h"
 #include "model/subsystem/discovery.h"
+#include "model/subsystem/placement_fault_points.h"
 #include "model/subsystem/subsystem.h"
 #include "wire/nvme/identify_misc.h"
 #include "wire/nvme/logs.h"
@@ -50,6 +50,13 @@ bool LogPages::log_supported(std::uint8_t lid) const {
     case LogPage::endurance_group:
     case LogPage::endurance_group_events:
       return !discovery && subsystem_.options().endurance.supported();
+    case LogPage::fdp_statistics:
+      if (departs(departure::fdp_log_missing)) return false;
+      [[fallthrough]];
+    case LogPage::fdp_configurations:
+    case LogPage::reclaim_unit_handle_usage:
+    case LogPage::fdp_events:
+      return !discovery && version_2 && subsystem_.options().fdp.supported();
     case LogPage::lockdown:
       return !discovery && version_2 && subsystem_.options().lockdown.supported;
     case LogPage::reservation_notification:
@@ -191,6 +198,11 @@ Bytes LogPages::log_page(const Command& command, std::uint8_t lid) {
       return subsystem_.endurance().log(command.as<nvme::GetLogPageSqe>().get(gl::lsi));
     case LogPage::endurance_group_events:
       return log_endurance_events();
+    case LogPage::fdp_configurations:
+    case LogPage::reclaim_unit_handle_usage:
+    case LogPage::fdp_statistics:
+    case LogPage::fdp_events:
+      return controller_.placement_.log(command, static_cast<LogPage>(lid));
     case LogPage::lockdown:
       return log_lockdown(command);
     case LogPage::discovery:
@@ -287,6 +299,7 @@ Bytes LogPages::log_effects(std::uint8_t command_set) const {
     }
     if (!has_io || !controller_.io_.io_supported(code)) continue;
     const auto io = static_cast<nvme::IoOpcode>(code);
+    if (io == nvme::IoOpcode::io_management_send && departs(departure::fdp_command_missing)) continue;
     const bool changes_zones = io == nvme::IoOpcode::zone_append || io == nvme::IoOpcode::zone_management_send;
     const bool of_zones = changes_zones || io == nvme::IoOpcode::zone_management_receive;
     if (of_zones && (!zoned || departs(departure::zone_effects_missing))) continue;
@@ -324,11 +337,14 @@ Bytes LogPages::log_feature_effects() const {
     if (!controller_.feature_supported(static_cast<std::uint8_t>(fid))) continue;
     const bool of_namespace = nvme::is_namespace_feature(static_cast<nvme::FeatureId>(fid));
     const bool of_subsystem = fid == static_cast<unsigned>(nvme::FeatureId::sanitize_configuration);
+    const bool of_group = fid == static_cast<unsigned>(nvme::FeatureId::flexible_data_placement) && !departs(departure::fdp_scope);
+    if (fid == static_cast<unsigned>(nvme::FeatureId::fdp_events) && departs(departure::fdp_feature_missing)) continue;
     edit_element<nvme::FeatureEffect>(page, nvme::feature_effects::fids, fid)
         .set(fe::fsupp, true)
         .set(fe::nic, of_namespace)
         .set(fe::fsp, of_namespace   ? nvme::scope_bits::namespace_scope
                       : of_subsystem ? nvme::scope_bits::nvm_subsystem
+                      : of_group     ? nvme::scope_bits::endurance_group
                                      : nvme::scope_bits::controller);
   }
   return page;

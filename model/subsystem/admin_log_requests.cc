@@ -35,6 +35,11 @@ bool LogPages::log_request_ok(const Command& command, LogPage page) {
       return persistent_context_ok(command, static_cast<PersistentLogAction>(lsp & 3));
     case LogPage::endurance_group:
       return subsystem_.endurance().has(sqe.get(gl::lsi)) || !queue.refuse(command, check::log_endurance_group);
+    case LogPage::fdp_configurations:
+    case LogPage::reclaim_unit_handle_usage:
+    case LogPage::fdp_statistics:
+    case LogPage::fdp_events:
+      return controller_.placement_.log_ok(command, page);
     case LogPage::lockdown: {
       const unsigned scope = lsp & 0xF, contents = lsp >> 4 & 3;
       const bool known = scope != 1 && scope <= 4 && contents <= 2;

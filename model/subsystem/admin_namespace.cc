@@ -105,6 +105,7 @@ void NamespaceCommands::namespace_management_data(const Command& command) {
   if (!group_ok && queue.refuse(command, check::nsm_ana_group)) return;
   if (group != 0 && group_ok) made.ana_group = group;
   if (options.endurance.supported() && !endurance_fits(command, asked, made)) return;
+  if (options.fdp.supported() && !controller_.placement_.namespace_fits(command, data, made)) return;
   const std::uint64_t room = room_for(made);
   const bool possible = made.blocks <= (std::uint64_t{1} << 62) / layout.bytes();
   const bool fits = possible && made.capacity <= room / layout.bytes() && subsystem_.bytes_taken(made.capacity * layout.bytes()) <= room;

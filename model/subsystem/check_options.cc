@@ -49,6 +49,29 @@ class Checked {
   std::string first_;
 };
 
+void check_placement(Checked& all, const SubsystemOptions& options) {
+  const FdpOptions& fdp = options.fdp;
+  if (!fdp.supported()) {
+    all.that(fdp.enabled.empty(), "fdp.enabled: there is no configuration");
+    return;
+  }
+  all.that(options.endurance.supported() && !options.endurance.nvm_sets, "fdp: needs endurance groups without NVM sets");
+  all.that(options.version >= fabrics::version(2, 0, 0), "fdp: needs version 2.0 or later");
+  all.that(options.directives.supported && options.namespace_management.supported, "fdp: needs directives and namespace_management");
+  all.within("fdp.events_max", fdp.events_max, 1, 63);
+  all.within("fdp.configurations", fdp.configurations.size(), 1, 256);
+  for (const std::uint16_t group : fdp.enabled) all.within("fdp.enabled", group, 1, options.endurance.groups);
+  for (const FdpConfiguration& one : fdp.configurations) {
+    all.within("fdp.configurations.group_bits", one.group_bits, one.reclaim_groups > 1 ? 1 : 0, 15);
+    all.within("fdp.configurations.reclaim_groups", one.reclaim_groups, 1, std::uint64_t{1} << one.group_bits);
+    all.within("fdp.configurations.handles", one.handles, 1, std::min(128u, 1u << (16 - one.group_bits)));
+    all.within("fdp.configurations.persistent_handles", one.persistent_handles, 0, one.handles);
+    all.within("fdp.configurations.unit_bytes", one.unit_bytes, 1 << 16, kLargestNamespace);
+    all.within("fdp.configurations.identifiers_max", one.identifiers_max, 1, std::uint64_t{one.reclaim_groups} * one.handles);
+    all.within("fdp.configurations.namespaces_max", one.namespaces_max, 1, options.namespaces_max);
+  }
+}
+
 }  // namespace
 
 Result<void> check_options(const SubsystemOptions& options) {
@@ -83,6 +106,7 @@ Result<void> check_options(const SubsystemOptions& options) {
   all.within("namespaces_max", options.namespaces_max, 1, 0xFFFFFFFE);
   all.within("ana_groups_max", options.ana_groups_max, 1, 65535);
   all.within("zoned.append_limit", options.zoned.append_limit, 0, kLargestMdts);
+  check_placement(all, options);
   all.within("firmware_update.slots", options.firmware_update.slots, 1, 7);
   return all.result();
 }

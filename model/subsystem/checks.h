@@ -221,6 +221,40 @@ struct Check {
   X(capacity_room, "capacity.room", insufficient_capacity, 1)                                      \
   X(capacity_identifier, "capacity.identifier", identifier_unavailable, 1)                         \
   X(nsm_endurance_group, "namespace.create.endurance_group", invalid_field, 1)                     \
+  X(log_fdp_group, "log.fdp.group", invalid_field, 1)                                              \
+  X(log_fdp_usage, "log.fdp.usage.disabled", fdp_disabled, 1)                                      \
+  X(log_fdp_statistics, "log.fdp.statistics.disabled", fdp_disabled, 1)                            \
+  X(log_fdp_events, "log.fdp.events.disabled", fdp_disabled, 1)                                    \
+  X(feature_fdp_group, "feature.fdp.group", invalid_field, 1)                                      \
+  X(feature_fdp_save, "feature.fdp.save", invalid_field, 1)                                        \
+  X(feature_fdp_index, "feature.fdp.index", invalid_field, 1)                                      \
+  X(feature_fdp_namespaces, "feature.fdp.namespaces", command_sequence_error, 1)                   \
+  X(feature_fdp_events_set_disabled, "feature.fdp_events.set.disabled", fdp_disabled, 1)           \
+  X(feature_fdp_events_get_disabled, "feature.fdp_events.get.disabled", fdp_disabled, 1)           \
+  X(feature_fdp_events_nsid, "feature.fdp_events.nsid", invalid_field, 1)                          \
+  X(feature_fdp_events_handle, "feature.fdp_events.handle", invalid_field, 1)                      \
+  X(feature_fdp_events_type, "feature.fdp_events.type", invalid_field, 1)                          \
+  X(nsm_placement_count, "namespace.create.placement.count", invalid_placement_handle_list, 1)     \
+  X(nsm_placement_range, "namespace.create.placement.range", invalid_placement_handle_list, 1)     \
+  X(nsm_placement_twice, "namespace.create.placement.twice", invalid_placement_handle_list, 1)     \
+  X(nsm_placement_taken, "namespace.create.placement.taken", invalid_placement_handle_list, 1)     \
+  X(nsm_placement_none, "namespace.create.placement.none", invalid_placement_handle_list, 1)       \
+  X(nsm_placement_format, "namespace.create.placement.format", invalid_format, 1)                  \
+  X(nsm_placement_limit, "namespace.create.placement.limit", namespace_identifier_unavailable, 1)  \
+  X(nsm_placement_csi, "namespace.create.placement.csi", invalid_field, 1)                         \
+  X(format_placement, "format.placement", invalid_format, 1)                                       \
+  X(io_receive_operation, "io_management.receive.operation", invalid_field, 1)                     \
+  X(io_receive_nsid, "io_management.receive.nsid", invalid_namespace_or_format, 1)                 \
+  X(io_receive_disabled, "io_management.receive.disabled", fdp_disabled, 1)                        \
+  X(io_send_operation, "io_management.send.operation", invalid_field, 1)                           \
+  X(io_send_disabled, "io_management.send.disabled", fdp_disabled, 1)                              \
+  X(io_send_count, "io_management.send.count", invalid_field, 1)                                   \
+  X(io_send_group, "io_management.send.group", invalid_field, 1)                                   \
+  X(io_send_handle, "io_management.send.handle", invalid_field, 1)                                 \
+  X(directive_placement_disabled, "directive.placement.disabled", fdp_disabled, 1)                 \
+  X(directive_placement_broadcast, "directive.placement.broadcast", invalid_namespace_or_format, 1)\
+  X(directive_placement_operation, "directive.placement.operation", invalid_field, 1)              \
+  X(directive_streams_placed, "directive.streams.placed", invalid_field, 1)                        \
   X(self_test_code, "self_test.code", invalid_field, 1)                                            \
   X(self_test_nsid, "self_test.nsid", invalid_namespace_or_format, 1)                              \
   X(self_test_inactive, "self_test.nsid.inactive", invalid_field, 1)                               \

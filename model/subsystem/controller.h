@@ -24,6 +24,7 @@
 #include "model/subsystem/error_log.h"
 #include "model/subsystem/io.h"
 #include "model/subsystem/io_copy.h"
+#include "model/subsystem/io_placement.h"
 #include "model/subsystem/io_reservations.h"
 #include "model/subsystem/io_zones.h"
 #include "model/subsystem/keep_alive.h"
@@ -226,6 +227,7 @@ class Controller {
   friend class ErrorLog;
   friend class IoCommands;
   friend class CopyCommand;
+  friend class PlacementCommands;
   friend class ReservationCommands;
   friend class ZoneCommands;
   friend class Queue;
@@ -285,6 +287,7 @@ class Controller {
   ErrorLog error_log_{*this};
   IoCommands io_{*this};
   CopyCommand copy_{*this};
+  PlacementCommands placement_{*this};
   ReservationCommands reservations_{*this};
   ZoneCommands zones_{*this};
 

@@ -20,6 +20,10 @@ void Directives::disable_all(const HostId& host) {
   std::erase_if(streams_, [&](const auto& entry) { return entry.first.first == host; });
 }
 
+void Directives::disable_placement(const HostId& host) {
+  std::erase_if(placement_, [&](const auto& entry) { return entry.first == host; });
+}
+
 void Directives::use(const HostId& host, std::uint32_t nsid, std::uint16_t stream) {
   Streams* const mine = find(host, nsid);
   if (mine == nullptr || stream == 0 || mine->open.contains(stream)) return;
@@ -80,6 +84,7 @@ void Directives::release_all(std::uint32_t nsid) {
 
 void Directives::forget(std::uint32_t nsid) {
   std::erase_if(streams_, [nsid](const auto& entry) { return entry.first.second == nsid; });
+  std::erase_if(placement_, [nsid](const auto& entry) { return entry.second == nsid; });
 }
 
 std::uint16_t Directives::allocated(const HostId& host, std::uint32_t nsid) const {

@@ -18,13 +18,20 @@ class Directives {
  public:
   explicit Directives(const DirectiveOptions& options) : options_(options) {}
 
-  /// Some host has streams enabled somewhere: otherwise what I/O commands say of directives is ignored.
-  bool any() const { return !streams_.empty(); }
+  /// Some host has a directive enabled somewhere: otherwise what I/O commands say of directives is ignored.
+  bool any() const { return !streams_.empty() || !placement_.empty(); }
   bool enabled(const HostId& host, std::uint32_t nsid) const { return streams_.contains({host, nsid}); }
   void enable(const HostId& host, std::uint32_t nsid) { streams_.try_emplace({host, nsid}); }
   /// Its streams and resources are given back.
   void disable(const HostId& host, std::uint32_t nsid) { streams_.erase({host, nsid}); }
   void disable_all(const HostId& host);
+
+  /// Data Placement outlives resets.
+  bool placement_enabled(const HostId& host, std::uint32_t nsid) const { return placement_.contains({host, nsid}); }
+  void enable_placement(const HostId& host, std::uint32_t nsid, bool on) {
+    on ? void(placement_.insert({host, nsid})) : void(placement_.erase({host, nsid}));
+  }
+  void disable_placement(const HostId& host);
 
   /// A write names a stream, which is open from then on as far as there are resources.
   void use(const HostId& host, std::uint32_t nsid, std::uint16_t stream);
@@ -58,6 +65,7 @@ class Directives {
 
   const DirectiveOptions& options_;
   std::map<std::pair<HostId, std::uint32_t>, Streams> streams_;
+  std::set<std::pair<HostId, std::uint32_t>> placement_;
 };
 
 }  // namespace fb::subsystem

@@ -95,6 +95,7 @@ void EnduranceGroups::remove_group(std::uint16_t group) {
   }
   std::erase_if(sets_, [group](const auto& entry) { return entry.second.group == group; });
   groups_.erase(group);
+  subsystem_.placement().forget_group(group);
 }
 
 void EnduranceGroups::remove_set(std::uint16_t set) {

@@ -56,6 +56,9 @@ bool IoCommands::io_supported(std::uint8_t opcode) const {
       return controller_.zoned_selected();
     case IoOpcode::zone_append:
       return controller_.zoned_selected() && options.zoned.append;
+    case IoOpcode::io_management_receive:
+    case IoOpcode::io_management_send:
+      return options.fdp.supported();
     default:
       return false;
   }
@@ -95,6 +98,8 @@ void IoCommands::start_io(const Command& command) {
   if (is_reservation(opcode)) return controller_.reservations_.reservation(command);
   if (opcode == IoOpcode::copy) return controller_.copy_.copy(command);
   if (is_zoned(opcode)) return controller_.zones_.zone_command(command);
+  if (opcode == IoOpcode::io_management_receive) return controller_.placement_.io_management_receive(command);
+  if (opcode == IoOpcode::io_management_send) return controller_.placement_.io_management_send(command);
   IoTarget target;
   if (!check_io(command, target)) return;
   switch (opcode) {
@@ -145,6 +150,8 @@ void Controller::on_data(const Command& command) {
       return zones_.zone_append_data(command);
     case IoOpcode::zone_management_send:
       return zones_.zone_send_data(command);
+    case IoOpcode::io_management_send:
+      return placement_.io_management_send_data(command);
     case IoOpcode::reservation_register:
     case IoOpcode::reservation_acquire:
     case IoOpcode::reservation_release:
@@ -327,6 +334,7 @@ void IoCommands::store(const Command& command, const IoTarget& target, MutableBy
   }
   if (subsystem_.directives().any()) controller_.directives_.use_stream(command);
   if (ns.zoned() && status.ok()) controller_.zones_.zone_written(ns, target.slba, target.blocks);
+  if (status.ok()) controller_.placement_.written(command, ns, target.slba, target.blocks);
   count_io(ns, target.bytes, true);
   command.queue->complete(command, status, status.ok() ? result : 0);
 }
@@ -375,6 +383,7 @@ void IoCommands::write_zeroes(const Command& command, const IoTarget& target) {
     }
   }
   if (zoned && status.ok()) controller_.zones_.zone_written(*target.ns, target.slba, target.blocks);
+  if (target.in_range && status.ok()) controller_.placement_.written(command, *target.ns, target.slba, target.blocks);
   command.queue->complete(command, status);
 }
 
@@ -386,6 +395,7 @@ void IoCommands::write_uncorrectable(const Command& command, const IoTarget& tar
     if (news) subsystem_.lba_status_changed(*target.ns);
   }
   if (zoned) controller_.zones_.zone_written(*target.ns, target.slba, target.blocks);
+  if (target.in_range) controller_.placement_.written(command, *target.ns, target.slba, target.blocks);
   command.queue->complete(command, sc::success);
 }
 
@@ -457,6 +467,7 @@ void IoCommands::dataset_management_data(const Command& command) {
     const std::uint32_t length = range.get(nvme::dsm_range::length);
     if (length == 0 || !target.ns->in_range(slba, length)) continue;
     nvme::Status one = target.ns->deallocate(slba, length);
+    controller_.placement_.deallocated(*target.ns, slba, length);
     if (departs(departure::deallocate_garbage)) {
       Bytes garbage(target.ns->block_bytes(), 0xFF);
       one = target.ns->write(slba, garbage);

@@ -176,6 +176,7 @@ void CopyCommand::copy_data(const Command& command) {
     }
     const std::uint64_t written = gathered.size() / layout.bytes();
     if (to->zoned() && status.ok() && written != 0) controller_.zones_.zone_written(*to, first, written);
+    if (status.ok()) controller_.placement_.written(command, *to, first, written);
     if (departs(departure::copy_moves)) {
       for (const CopyPlan::Part& part : plan.parts) part.from->deallocate(part.source.slba, part.source.blocks);
     }

@@ -156,6 +156,30 @@ struct EnduranceOptions {
   bool supported() const { return groups != 0 || managed; }
 };
 
+/// One way in which an endurance group can place data: reclaim groups, and in each of them one open reclaim unit for each
+/// reclaim unit handle.
+struct FdpConfiguration {
+  std::uint32_t reclaim_groups = 2;                   ///< NRG
+  std::uint8_t group_bits = 2;                        ///< RGIF
+  std::uint16_t handles = 8;                          ///< NRUH
+  std::uint16_t persistent_handles = 0;               ///< the last so many are persistently isolated
+  std::uint64_t unit_bytes = std::uint64_t{1} << 20;  ///< RUNS
+  std::uint16_t identifiers_max = 8;                  ///< MAXPIDS + 1
+  std::uint32_t namespaces_max = 16;                  ///< NNS
+  std::uint32_t time_limit_s = 0;                     ///< ERUTL; 0: not reported, and there is none
+  std::uint32_t spare_units = 4;                      ///< of a reclaim group, beyond its share of the capacity
+};
+
+/// Flexible Data Placement, with endurance groups that have no NVM sets.
+struct FdpOptions {
+  std::vector<FdpConfiguration> configurations;  ///< empty: no such capability
+  /// Endurance groups in which the first configuration is enabled at the beginning.
+  std::vector<std::uint16_t> enabled;
+  std::uint32_t events_max = 63;  ///< events of a kind that are kept, at most 63
+
+  bool supported() const { return !configurations.empty(); }
+};
+
 struct SubsystemOptions {
   std::string nqn = kDefaultSubsystemNqn;
   std::string serial = "FB0000000001";
@@ -221,6 +245,7 @@ struct SubsystemOptions {
   LockdownOptions lockdown = {};
   LbaStatusOptions lba_status = {};
   EnduranceOptions endurance = {};
+  FdpOptions fdp = {};
   ZonedOptions zoned = {};
   std::uint64_t power_on_hours = 0;                 ///< at the beginning of the world
   std::uint16_t atomic_compare_write_blocks = 128;  ///< ACWU + 1
@@ -322,6 +347,9 @@ struct NamespaceOptions {
   /// With endurance groups; 0: the first that there is.
   std::uint16_t endurance_group = 0;
   std::uint16_t nvm_set = 0;
+  /// Reclaim unit handles of the placement handles 0, 1 ...; empty: the subsystem chooses one. With Flexible Data Placement
+  /// enabled in the endurance group.
+  std::vector<std::uint16_t> placement_handles = {};
   NamespaceLimits limits = {};
   /// False: one controller alone has it, of those of an administrator the first that comes.
   bool shared = true;

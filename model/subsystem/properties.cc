@@ -160,6 +160,7 @@ void Controller::clear_for_reset() {
   genctr_known_ = false;
   temperature_alarm_ = false;
   directives_.reset_directives();
+  placement_.on_reset();
   logs_.persistent_context_.clear();
   endurance_wanted_.clear();
   endurance_pending_.clear();

@@ -61,6 +61,7 @@ bool Sanitizer::erase(Namespace& ns) const {
   Bytes first(keeps ? ns.block_bytes() : 0);
   if (keeps) (void)ns.read(0, first);
   const bool erased = ns.erase().ok();
+  subsystem_.placement().discard(ns.nsid());
   if (ns.zoned() && !subsystem_.departs(departure::zone_sanitize_keeps)) {
     const bool keeps_blocks = request_.no_deallocate && !subsystem_.options().sanitize.no_deallocate_inhibited;
     ns.zones()->initialize(true);

@@ -15,6 +15,7 @@
 #include "model/subsystem/namespace.h"
 #include "model/subsystem/options.h"
 #include "model/subsystem/persistent_log.h"
+#include "model/subsystem/placement.h"
 #include "model/subsystem/port.h"
 #include "model/subsystem/sanitize.h"
 #include "model/subsystem/security.h"
@@ -129,6 +130,9 @@ class Subsystem {
   PersistentLog& persistent_log() { return persistent_log_; }
   EnduranceGroups& endurance() { return endurance_; }
   const EnduranceGroups& endurance() const { return endurance_; }
+  /// Flexible Data Placement.
+  Placement& placement() { return placement_; }
+  const Placement& placement() const { return placement_; }
 
   // ---- firmware, security, directives ----
 
@@ -233,6 +237,7 @@ class Subsystem {
   Telemetry telemetry_{*this};
   PersistentLog persistent_log_{*this};
   EnduranceGroups endurance_{*this, options_.endurance, capacity_};
+  Placement placement_{*this};
   Sanitizer sanitizer_{*this};
   SelfTests self_tests_{*this};
   bool moved_ = false;

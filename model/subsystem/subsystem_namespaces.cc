@@ -33,6 +33,10 @@ Result<Namespace*> Subsystem::add_namespace(NamespaceOptions options) {
   if (options.zones.zone_blocks != 0 && (!options_.zoned.supported || !has_version(2, 0))) {
     return Failure{Problem{"namespace " + std::to_string(nsid) + " is zoned, which the subsystem does not support"}};
   }
+  const std::vector<std::uint16_t> handles = options.placement_handles;
+  if (const std::string wrong = placement_.objection(options.endurance_group, handles); !wrong.empty()) {
+    return Failure{Problem{"namespace " + std::to_string(nsid) + ": " + wrong}};
+  }
   auto made = std::make_unique<Namespace>(options_.nqn, std::move(options));
   if (find_format(made->layout()) >= block_formats()) {
     return Failure{Problem{"namespace " + std::to_string(nsid) + " has a block format that the subsystem lacks"}};
@@ -40,6 +44,7 @@ Result<Namespace*> Subsystem::add_namespace(NamespaceOptions options) {
   Namespace* const ns = made.get();
   if (options_.power_loss_forgets) ns->cache_writes();
   namespaces_[nsid] = std::move(made);
+  placement_.add(*ns, handles);
   capacity_ = std::max(capacity_, allocated_bytes());
   if (ns->store().bytes_held() != 0) sanitizer_.note_write();
   if (ns->attachments().offered()) {
@@ -62,6 +67,7 @@ bool Subsystem::remove_namespace(std::uint32_t nsid, const Controller* by) {
   self_tests_.on_namespace_removed(nsid);
   if (!departs(departure::streams_outlive_namespace)) directives_.forget(nsid);
   endurance_.note_removed(*found->second);
+  placement_.remove(nsid);
   const Attachments attachments = found->second->attachments();
   namespaces_.erase(found);
   ++incarnations_[nsid];

@@ -33,6 +33,8 @@ enum class FeatureId : std::uint8_t {
   endurance_group_event = 0x18,
   io_command_set_profile = 0x19,
   spinup_control = 0x1A,
+  flexible_data_placement = 0x1D,
+  fdp_events = 0x1E,
   enhanced_controller_metadata = 0x7D,
   controller_metadata = 0x7E,
   namespace_metadata = 0x7F,
@@ -48,6 +50,9 @@ constexpr bool is_namespace_feature(FeatureId id) {
   return id == FeatureId::namespace_write_protection || id == FeatureId::reservation_notification_mask ||
          id == FeatureId::reservation_persistence;
 }
+
+/// Features that an endurance group or something in it has.
+constexpr bool is_endurance_group_feature(FeatureId id) { return id == FeatureId::flexible_data_placement || id == FeatureId::fdp_events; }
 
 /// "Number of Queues"; "Reserved" or "Vendor Specific" for others.
 std::string_view feature_name(std::uint8_t fid);

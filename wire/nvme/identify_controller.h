@@ -153,6 +153,7 @@ inline constexpr std::uint32_t variable_capacity_management = 1u << 12;
 inline constexpr std::uint32_t delete_endurance_group = 1u << 13;
 inline constexpr std::uint32_t delete_nvm_set = 1u << 14;
 inline constexpr std::uint32_t extended_lba_formats = 1u << 15;
+inline constexpr std::uint32_t flexible_data_placement = 1u << 19;
 }  // namespace ctratt_bits
 
 namespace oacs_bits {

@@ -111,6 +111,14 @@ std::string_view log_page_name(std::uint8_t lid) {
       return "NVMe-MI Commands Supported and Effects";
     case LogPage::lockdown:
       return "Command and Feature Lockdown";
+    case LogPage::fdp_configurations:
+      return "FDP Configurations";
+    case LogPage::reclaim_unit_handle_usage:
+      return "Reclaim Unit Handle Usage";
+    case LogPage::fdp_statistics:
+      return "FDP Statistics";
+    case LogPage::fdp_events:
+      return "FDP Events";
     case LogPage::discovery:
       return "Discovery";
     case LogPage::host_discovery:
@@ -179,6 +187,10 @@ std::string_view feature_name(std::uint8_t fid) {
       return "I/O Command Set Profile";
     case FeatureId::spinup_control:
       return "Spinup Control";
+    case FeatureId::flexible_data_placement:
+      return "Flexible Data Placement";
+    case FeatureId::fdp_events:
+      return "Flexible Data Placement Events";
     case FeatureId::enhanced_controller_metadata:
       return "Enhanced Controller Metadata";
     case FeatureId::controller_metadata:
