@@ -345,6 +345,7 @@ void IdentifyCommand::fill_io_controller(MutableBytes page) const {
       store_le(page.data() + id::megcap.offset, subsystem_.capacity_bytes());
     }
     if (options.fdp.supported() && !departs(departure::fdp_unclaimed)) ctratt |= nvme::ctratt_bits::flexible_data_placement;
+    if (options.fdp.supported() && departs(departure::fdp_fixed_capacity)) ctratt |= nvme::ctratt_bits::fixed_capacity_management;
     out.set(id::ctratt, ctratt)
         .set(id::endgidmax, options.endurance.groups_max)
         .set(id::nsetidmax, options.endurance.nvm_sets ? options.endurance.groups_max : std::uint16_t{0});

@@ -119,12 +119,14 @@ void PlacementCommands::get_events(const Command& command) {
   const std::uint16_t group = ns->endurance_group();
   std::vector<FdpEventType> types = subsystem_.placement().event_types(group);
   if (departs(departure::fdp_events_types_order)) std::reverse(types.begin(), types.end());
+  const std::vector<std::uint32_t> users = subsystem_.placement().users_of(group, handle);
+  const bool split = departs(departure::fdp_events_split) && !users.empty() && users.front() != ns->nsid();
   const bool defaults = command.as<nvme::GetFeaturesSqe>().get(fs::sel) == FeatureSelect::default_value;
   Bytes data;
   for (const FdpEventType type : types) {
     Record<nvme::FdpEventSupport> one;
     one.set(nvme::fdp_event_support::fdpet, type)
-        .set(nvme::fdp_event_support::fdpee, !defaults && subsystem_.placement().event_enabled(group, handle, type));
+        .set(nvme::fdp_event_support::fdpee, !defaults && !split && subsystem_.placement().event_enabled(group, handle, type));
     data.insert(data.end(), one.bytes().begin(), one.bytes().end());
   }
   if (!queue.stage(command, data.size())) return;
@@ -181,12 +183,17 @@ bool PlacementCommands::namespace_fits(const Command& command, ByteView data, Na
   Queue& queue = *command.queue;
   const Placement& placement = subsystem_.placement();
   const std::uint16_t group = made.endurance_group;
-  if (!placement.enabled(group)) return true;
+  if (!placement.enabled(group)) {
+    const bool listed = load_le<std::uint16_t>(data.data() + nvme::kPlacementHandleCountAt) != 0;
+    if (listed && departs(departure::fdp_list_counts)) queue.complete(command, sc::invalid_placement_handle_list);
+    return !listed || !departs(departure::fdp_list_counts);
+  }
   if (made.zones.zone_blocks != 0 && queue.refuse(command, check::nsm_placement_csi)) return false;
   const FdpConfiguration& configuration = placement.configuration(group);
   if (placement.namespaces_in(group) >= configuration.namespaces_max && queue.refuse(command, check::nsm_placement_limit)) return false;
   std::size_t count = load_le<std::uint16_t>(data.data() + nvme::kPlacementHandleCountAt);
-  const std::size_t most = std::min<std::size_t>(configuration.handles, nvme::kPlacementHandlesMax);
+  const std::size_t less = departs(departure::fdp_list_short) ? 1 : 0;
+  const std::size_t most = std::min<std::size_t>(configuration.handles, nvme::kPlacementHandlesMax) - less;
   if (count > most && queue.refuse(command, check::nsm_placement_count)) return false;
   count = std::min(count, most);
   std::vector<std::uint16_t> list(count);
@@ -199,6 +206,10 @@ bool PlacementCommands::namespace_fits(const Command& command, ByteView data, Na
   std::vector<std::uint16_t> used = list;
   if (used.empty()) used.push_back(std::min(chosen, last));
   for (const std::uint16_t handle : used) {
+    if (departs(departure::fdp_unshared) && count != 0 && !placement.users_of(group, handle).empty()) {
+      queue.complete(command, sc::invalid_placement_handle_list);
+      return false;
+    }
     for (const std::uint32_t nsid : placement.users_of(group, handle)) {
       const Namespace* const other = subsystem_.find_namespace(nsid);
       const bool differs =

@@ -3,8 +3,9 @@
 
 #include "model/subsystem/admin_table.h"
 #include "model/subsystem/controller.h"
-#include "model/subsystem/fault_points.h"
+#include "model/subsystem/placement_fault_points.h"
 #include "model/subsystem/subsystem.h"
+#include "wire/nvme/directives.h"
 #include "wire/nvme/sqe.h"
 
 namespace fb::subsystem {
@@ -22,6 +23,15 @@ bool is_reservation(IoOpcode opcode) {
 
 bool is_zoned(IoOpcode opcode) {
   return opcode == IoOpcode::zone_management_send || opcode == IoOpcode::zone_management_receive || opcode == IoOpcode::zone_append;
+}
+
+/// A deviation: the data of a write whose placement identifier is invalid goes nowhere.
+bool loses_data(Subsystem& subsystem, const Command& command) {
+  if (!subsystem.departs(departure::fdp_write_lost)) return false;
+  const Placement::Handles* const handles = subsystem.placement().handles_of(command.nsid());
+  const auto sqe = command.as<nvme::ReadWriteSqe>();
+  const bool directed = sqe.get(rw::dtype) == static_cast<unsigned>(nvme::DirectiveType::data_placement);
+  return handles != nullptr && directed && !subsystem.placement().handle_valid(*handles, static_cast<std::uint16_t>(sqe.get(rw::dspec)));
 }
 
 }  // namespace
@@ -322,7 +332,7 @@ void IoCommands::store(const Command& command, const IoTarget& target, MutableBy
   subsystem_.sanitizer().note_write();
   nvme::Status status = sc::success;
   const bool appends = static_cast<IoOpcode>(command.opcode()) == IoOpcode::zone_append;
-  if (!departs(departure::write_lost) && !(appends && departs(departure::zone_append_lost))) {
+  if (!departs(departure::write_lost) && !loses_data(subsystem_, command) && !(appends && departs(departure::zone_append_lost))) {
     const bool lost = ns.uncorrectable(target.slba, target.blocks);
     status = ns.write(target.slba, whole);
     if (lost && departs(departure::uncorrectable_stays)) ns.write_uncorrectable(target.slba, target.blocks);

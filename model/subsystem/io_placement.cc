@@ -85,8 +85,9 @@ void PlacementCommands::io_management_send(const Command& command) {
     return;
   }
   const std::uint64_t count = std::uint64_t{sqe.get(io::mos)} + 1;
-  if (count > subsystem_.placement().configuration(ns->endurance_group()).identifiers_max && queue.refuse(command, check::io_send_count))
-    return;
+  const std::uint64_t less = departs(departure::fdp_update_short) ? 1 : 0;
+  const std::uint64_t most = subsystem_.placement().configuration(ns->endurance_group()).identifiers_max - less;
+  if (count > most && queue.refuse(command, check::io_send_count)) return;
   if (queue.stage(command, static_cast<std::size_t>(count * 2))) queue.pull(command);
 }
 

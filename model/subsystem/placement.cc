@@ -188,7 +188,6 @@ void Placement::move(Group& group, const BlockKey& key, Extent extent) {
       unit.written += part.blocks * part.block_bytes;
       unit.valid += part.blocks * part.block_bytes;
       group.counters.media_bytes += part.blocks * part.block_bytes;
-      if (subsystem_.departs(departure::fdp_statistics_all)) group.counters.host_bytes += part.blocks * part.block_bytes;
       group.extents[{key.first, lba}] = part;
       lba += part.blocks;
       extent.blocks -= part.blocks;
@@ -357,9 +356,9 @@ void Placement::update(std::uint32_t nsid, std::uint16_t id, const PlacementTime
   expire(handles->group, time);
   const bool empty = room(group, in, handle) == configuration.unit_bytes;
   if (!empty) close(group, in, handle);
-  const bool told =
-      empty ? subsystem_.departs(departure::fdp_event_update_always) : !subsystem_.departs(departure::fdp_event_update_missing);
-  if (told) record(group, {FdpEventType::not_fully_written, nsid, id, in, handle, 0, 0}, time);
+  if (!empty && !subsystem_.departs(departure::fdp_event_update_missing)) {
+    record(group, {FdpEventType::not_fully_written, nsid, id, in, handle, 0, 0}, time);
+  }
   if (!subsystem_.departs(departure::fdp_update_all)) return;
   for (const std::uint16_t other : handles->list) close(group, in, other);
 }

@@ -41,7 +41,6 @@ namespace fb::subsystem {
   X(fdp_statistics_media, "sub.fdp.statistics.media", "MBMW does not grow")                                              \
   X(fdp_statistics_kept, "sub.fdp.statistics.kept", "the statistics outlive a change of feature 1Dh")                    \
   X(fdp_statistics_zeroes, "sub.fdp.statistics.zeroes", "Write Zeroes is not counted")                                   \
-  X(fdp_statistics_all, "sub.fdp.statistics.all", "HBMW counts what the controller moves")                               \
   X(fdp_statistics_gone, "sub.fdp.statistics.gone", "the statistics begin anew when a namespace is deleted")             \
   X(fdp_statistics_reset, "sub.fdp.statistics.reset", "the statistics begin anew at a controller reset")                 \
   X(fdp_events_kept, "sub.fdp.events.kept", "events outlive a change of feature 1Dh")                                    \
@@ -55,14 +54,11 @@ namespace fb::subsystem {
   X(fdp_events_not_enabled, "sub.fdp.events.not_enabled", "Set Features 1Eh succeeds without effect")                    \
   X(fdp_events_stay, "sub.fdp.events.stay", "events cannot be disabled")                                                 \
   X(fdp_events_all, "sub.fdp.events.all_handles", "events are enabled on all handles")                                   \
-  X(fdp_events_own, "sub.fdp.events.own", "events of a shared handle are told for the namespace that enabled them")      \
   X(fdp_event_pid, "sub.fdp.event.pid", "an event does not have the placement identifier of the write")                  \
   X(fdp_event_nsid, "sub.fdp.event.nsid", "an event names namespace 1")                                                  \
   X(fdp_event_location, "sub.fdp.event.location", "an event has a location where LV is clear")                           \
   X(fdp_event_update_missing, "sub.fdp.event.update", "an update of a unit that is not full makes no event")             \
-  X(fdp_event_update_always, "sub.fdp.event.update_always", "an update of an empty unit makes an event")                 \
   X(fdp_event_invalid_missing, "sub.fdp.event.invalid", "an invalid placement identifier makes no event")                \
-  X(fdp_event_stamp, "sub.fdp.event.stamp", "events have no timestamp")                                                  \
   X(fdp_receive_order, "sub.fdp.receive.order", "Reclaim Unit Handle Status is in the order of reclaim groups")          \
   X(fdp_receive_groups, "sub.fdp.receive.groups", "Reclaim Unit Handle Status has the first reclaim group alone")        \
   X(fdp_receive_handles, "sub.fdp.receive.handles", "Reclaim Unit Handle Status has the first placement handle alone")   \
@@ -87,6 +83,12 @@ namespace fb::subsystem {
   X(fdp_write_disabled, "sub.fdp.write.disabled", "DSPEC counts although the directive is not enabled")                  \
   X(fdp_write_refused, "sub.fdp.write.refused", "a write with an invalid placement identifier is refused")               \
   X(fdp_write_lost, "sub.fdp.write.lost", "the data of a write with an invalid placement identifier is lost")            \
+  X(fdp_events_split, "sub.fdp.events.split", "events are enabled for one namespace of a shared handle alone")           \
+  X(fdp_update_short, "sub.fdp.update.short", "Reclaim Unit Handle Update takes one identifier less than MAXPIDS allows")\
+  X(fdp_unshared, "sub.fdp.unshared", "a reclaim unit handle cannot be shared by namespaces")                            \
+  X(fdp_list_counts, "sub.fdp.list.counts", "a Placement Handle List is checked where Flexible Data Placement is disabled")\
+  X(fdp_list_short, "sub.fdp.list.short", "a Placement Handle List of every reclaim unit handle is refused")             \
+  X(fdp_fixed_capacity, "sub.fdp.fixed_capacity", "CTRATT claims Fixed Capacity Management beside Flexible Data Placement")\
   X(fdp_handle_zero, "sub.fdp.handle.zero", "the controller chooses handle 0 although a host has it")                    \
   X(fdp_handle_each, "sub.fdp.handle.each", "namespaces that name no handle get one each")                               \
   X(fdp_handles_swapped, "sub.fdp.handles.swapped", "placement handles are in the order of the reclaim unit handles")

@@ -134,7 +134,7 @@ void Placement::record(Group& group, const Event& event, const PlacementTime& ti
       .set(fe::nsid, nsid)
       .set(fe::rgid, event.reclaim_group)
       .set(fe::ruhid, located ? event.handle : event.handle + 1u);
-  if (!subsystem_.departs(departure::fdp_event_stamp)) out.set(fe::etmsp, ByteView{time.stamp.bytes()});
+  out.set(fe::etmsp, ByteView{time.stamp.bytes()});
   if (event.type == FdpEventType::media_reallocated) {
     Record<nvme::MediaReallocated> specific;
     specific.set(nvme::media_reallocated::lbav, true)

@@ -51,6 +51,8 @@ SUBJECTS = {
     "nvme.deallocate": "Dataset Management",
     "nvme.directives": "Directive|reserved|Namespaces|NSID",
     "nvme.endurance": "Endurance Group|Namespace Management|SMART",
+    "nvme.fdp": "Flexible Data Placement|FDP|Reclaim Unit|Data Placement|Directive|I/O Management|Namespace Management|Format NVM|"
+                "Identify Controller|Set Features",
     "nvme.firmware": "Firmware|reserved",
     "nvme.flush": "Flush|Volatile Write Cache",
     "nvme.format": "Format NVM|Asynchronous Event",
