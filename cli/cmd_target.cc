@@ -48,7 +48,8 @@ struct TargetArguments {
   std::string nvme_version = "2.0";
   bool busy_poll = false;
   bool lenient = false;
-  std::string leniency;  ///< names with commas between them; empty: all
+  std::uint16_t placement_handles = 0;  ///< Flexible Data Placement with so many reclaim unit handles; 0: none
+  std::string leniency;                 ///< names with commas between them; empty: all
   bool json = false;
   TlsArguments tls;
   RdmaDeviceArguments device;
@@ -254,6 +255,18 @@ subsystem::SubsystemOptions subsystem_options(const TargetArguments& arguments, 
   return options;
 }
 
+/// One endurance group with Flexible Data Placement, in which each namespace has every reclaim unit handle.
+void place_data(subsystem::SubsystemOptions& options, std::vector<subsystem::NamespaceOptions>& namespaces, std::uint16_t handles) {
+  if (options.zoned.supported) throw UserError("--fdp: zoned namespaces cannot have Flexible Data Placement");
+  if (options.version < fabrics::version(2, 0, 0)) throw UserError("--fdp needs --nvme-version 2.0 or 2.1");
+  options.endurance.groups = 1;
+  options.fdp.configurations = {{.handles = handles, .identifiers_max = static_cast<std::uint16_t>(2 * handles)}};
+  options.fdp.enabled = {1};
+  for (subsystem::NamespaceOptions& one : namespaces) {
+    for (std::uint16_t handle = 0; handle < handles; ++handle) one.placement_handles.push_back(handle);
+  }
+}
+
 subsystem::Subsystem& add_disk(subsystem::Target& target, subsystem::SubsystemOptions options, const TargetArguments& arguments) {
   std::vector<subsystem::NamespaceOptions> namespaces;
   for (const std::string& text : arguments.namespaces) {
@@ -261,6 +274,7 @@ subsystem::Subsystem& add_disk(subsystem::Target& target, subsystem::SubsystemOp
     namespaces.push_back(namespace_from(text));
     if (namespaces.back().zones.zone_blocks != 0) options.zoned.supported = true;
   }
+  if (arguments.placement_handles != 0) place_data(options, namespaces, arguments.placement_handles);
   subsystem::Subsystem& disk = target.add_subsystem(std::move(options));
   for (subsystem::NamespaceOptions& one : namespaces) {
     auto added = disk.add_namespace(std::move(one));
@@ -418,6 +432,11 @@ void add_target(CLI::App& app, Outcome& outcome) {
           "zdes=BYTES, razb; may be repeated. Or none")
       ->type_name("SPEC")
       ->allow_extra_args(false);
+  command
+      ->add_option("--fdp", arguments->placement_handles,
+                   "Flexible Data Placement with so many reclaim unit handles in two reclaim groups; each namespace has all of them")
+      ->check(CLI::Range(1, 128))
+      ->type_name("HANDLES");
   command->add_option("--deviation", arguments->deviations, "Misbehave in this way (list --deviations)")
       ->type_name("NAME")
       ->delimiter(',')
