@@ -70,10 +70,9 @@ LayoutInfo layout_info(std::string_view module, std::string_view name) {
 
 /// Fields of 16 bytes that count something: the wire's layouts have them as bytes, for C++ has no such number.
 void mark_counters(LayoutInfo& layout) {
-  constexpr std::string_view kNames[] = {"ee",     "dur",    "duw",     "muw",     "hrc",        "hwc",        "mdie",
-                                         "neile",  "cbt",    "pwrc",    "poh",     "upl",        "megcap",     "tegcap",
-                                         "uegcap", "nvmcap", "tnvmcap", "unvmcap", "tnvmsetcap", "unvmsetcap", "maxdna",
-                                         "hbmw",   "mbmw",   "mbe"};
+  constexpr std::string_view kNames[] = {"ee",      "dur",     "duw",        "muw",        "hrc",    "hwc",    "mdie",   "neile",
+                                         "cbt",     "pwrc",    "poh",        "upl",        "megcap", "tegcap", "uegcap", "nvmcap",
+                                         "tnvmcap", "unvmcap", "tnvmsetcap", "unvmsetcap", "maxdna", "hbmw",   "mbmw",   "mbe"};
   if (layout.module != "nvme") return;
   for (FieldInfo& field : layout.fields) {
     field.counter = field.width == 0 && field.size == 16 && std::find(std::begin(kNames), std::end(kNames), field.name) != std::end(kNames);

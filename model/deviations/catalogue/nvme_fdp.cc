@@ -88,8 +88,7 @@ DEVIATION(fdp_events_of_all_handles, "nvme.fdp.events.handle", Product::controll
 DEVIATION(fdp_events_of_one_namespace, "nvme.fdp.events.shared", Product::controller, "enables events of a shared handle for one namespace",
           Departs{departure::fdp_events_split});
 DEVIATION(fdp_events_of_all_namespaces, "nvme.fdp.events.broadcast", Product::controller,
-          "refuses feature 1Eh of all namespaces with another status",
-          AnswerWith{"feature.fdp_events.nsid", nvme::sc::invalid_namespace_or_format});
+          "takes NSID FFFFFFFFh for an unknown namespace in feature 1Eh", Tolerate{"feature.fdp_events.nsid"});
 DEVIATION(fdp_events_of_any_handle, "nvme.fdp.events.unknown-handle", Product::controller,
           "takes placement handles that the namespace does not have", Tolerate{"feature.fdp_events.handle"});
 DEVIATION(fdp_no_event_of_identifiers, "nvme.fdp.event.invalid", Product::controller, "does not report invalid placement identifiers",
