@@ -162,8 +162,7 @@ std::uint32_t FeatureCommands::feature_value(const ControllerFeatures& from, std
 
 /// Of a controller that lives on between associations, or between resets of one.
 bool FeatureCommands::saveable(std::uint8_t fid) const {
-  if (fid == id_of(FeatureId::fdp_events)) return true;
-  if (fid == id_of(FeatureId::flexible_data_placement)) return !departs(departure::fdp_capability);
+  if (nvme::is_endurance_group_feature(static_cast<FeatureId>(fid))) return true;
   return subsystem_.discovery() == nullptr && subsystem_.options().saveable_features && is_plain(fid);
 }
 
@@ -183,7 +182,8 @@ void FeatureCommands::get_features(const Command& command) {
   if (select == FeatureSelect::capabilities) {
     std::uint32_t capabilities = 0;
     if (changeable(fid)) capabilities |= nvme::feature_capability_bits::changeable;
-    if (saveable(fid)) capabilities |= nvme::feature_capability_bits::saveable;
+    const bool denied = fid == id_of(FeatureId::flexible_data_placement) && departs(departure::fdp_capability);
+    if (saveable(fid) && !denied) capabilities |= nvme::feature_capability_bits::saveable;
     if (is_namespace_feature(fid)) capabilities |= nvme::feature_capability_bits::namespace_specific;
     return queue.complete(command, sc::success, capabilities);
   }
