@@ -539,6 +539,7 @@ void bind_host(py::module_& m) {
              check_blocks(blocks);
              return io_op(self, self->write_uncorrectable(lba, blocks), place("write uncorrectable", self, lba));
            })
+      .def("set_placement", [](const HostNamespace& self, std::optional<std::uint16_t> identifier) { self->set_placement(identifier); })
       .def("deallocate",
            [](const HostNamespace& self, std::uint64_t lba, std::uint64_t blocks) {
              check_blocks(blocks);

@@ -213,6 +213,7 @@ struct IoArguments {
   std::uint64_t seed = 1;
   bool verify = false;
   std::uint16_t io_queues = 1;
+  std::optional<std::uint16_t> placement;
   // A load instead of writing everything and reading it back.
   bool random = false;
   std::optional<unsigned> read_percent;
@@ -331,6 +332,16 @@ void check_whole_blocks(const char* option, const std::string& text, std::uint64
   throw UserError(fmt::format("{} {}: not a whole number of blocks of {} bytes", option, text, space.block_bytes()));
 }
 
+/// Writes go where the placement identifier says: with the directive enabled, which is refused without Flexible Data Placement.
+void direct_writes(host::Controller& controller, host::Namespace& space, std::uint16_t identifier) {
+  const auto reply = controller.admin(host::enable_directive(space.nsid(), nvme::DirectiveType::data_placement, true)).wait();
+  if (!reply.ok()) {
+    throw UserError(
+        fmt::format("--placement: namespace {} takes no Data Placement directive: {}", space.nsid(), nvme::to_string(reply.status())));
+  }
+  space.set_placement(identifier);
+}
+
 int run_io(HostSession& session, const IoArguments& arguments) {
   IoOptions options;
   options.bytes = or_throw(parse_size(arguments.size));
@@ -342,13 +353,14 @@ int run_io(HostSession& session, const IoArguments& arguments) {
   options.losses = [&session] { return session.losses(); };
   const LoadOptions load = load_options(arguments, options);
   session.report_losses();
-  session.connect(128, arguments.io_queues);
+  host::Controller& controller = session.connect(128, arguments.io_queues);
   host::Namespace& space = session.name_space();
   if (space.facts().zoned()) {
     throw UserError(fmt::format("namespace {} is zoned: zones are written with write and append", space.nsid()));
   }
   check_whole_blocks("--size", arguments.size, options.bytes, space);
   check_whole_blocks("--block-size", arguments.block, options.block_bytes, space);
+  if (arguments.placement) direct_writes(controller, space, *arguments.placement);
   if (options.bytes > space.blocks() * space.block_bytes()) {
     throw UserError(fmt::format("--size {}: the namespace has {}", arguments.size, size_text(space.blocks() * space.block_bytes())));
   }
@@ -464,6 +476,9 @@ void add_host(CLI::App& app, Outcome& outcome) {
       ->check(CLI::Range(1, 1024))
       ->type_name("N")
       ->capture_default_str();
+  io->add_option("--placement", arguments->placement, "Placement identifier of the Writes (Flexible Data Placement)")
+      ->check(CLI::Range(0, 65535))
+      ->type_name("PID");
   io->add_option("--seed", arguments->seed, "Seed of the pattern")->check(check_seed)->type_name("N")->capture_default_str();
   io->add_flag("--verify", arguments->verify, "Compare what is read with what was written");
   io->add_option("--io-queues", arguments->io_queues, "I/O queues of the association")

@@ -524,6 +524,10 @@ class Namespace:
         """The blocks cannot be read until they are written."""
         return self._core.write_uncorrectable(lba, blocks)
 
+    def set_placement(self, identifier: int | None) -> None:
+        """Writes from now on carry this placement identifier; None: none. The directive must be enabled in the namespace."""
+        self._core.set_placement(identifier)
+
     def deallocate(self, lba: int, blocks: int) -> Op[None]:
         """Dataset Management, Deallocate."""
         return self._core.deallocate(lba, blocks)

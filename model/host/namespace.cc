@@ -93,6 +93,11 @@ void Namespace::build(IoRequest& request) const {
       request.sqe = as_sqe(host::read(nsid, request.lba, request.blocks));
       request.sqe.set(nvme::sqe::opcode, static_cast<std::uint8_t>(request.opcode));
       if (facts_.layout.is_protected()) order_protection(request.sqe, request.opcode, request.lba);
+      if (placement_ && (request.opcode == nvme::IoOpcode::write || request.opcode == nvme::IoOpcode::write_zeroes)) {
+        request.sqe.edit<nvme::ReadWriteSqe>()
+            .set(nvme::rw_sqe::dtype, static_cast<std::uint32_t>(nvme::DirectiveType::data_placement))
+            .set(nvme::rw_sqe::dspec, *placement_);
+      }
       break;
   }
   request.transfer = {};

@@ -11,6 +11,7 @@
 
 #include <list>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "model/host/multipath.h"
@@ -81,6 +82,10 @@ class Namespace {
   const NamespaceFacts& facts() const { return facts_; }
   /// The most that one IoRequest moves, in bytes: MDTS of the most modest path, whole blocks.
   std::uint32_t max_transfer() const;
+
+  /// Writes from now on carry this placement identifier (Flexible Data Placement); without one they say nothing. It counts where the
+  /// Data Placement directive is enabled in the namespace.
+  void set_placement(std::optional<std::uint16_t> identifier) { placement_ = identifier; }
 
   void submit(IoRequest& request);
 
@@ -184,6 +189,7 @@ class Namespace {
   IoRequest* first_waiting_ = nullptr;
   IoRequest* last_waiting_ = nullptr;
   std::size_t waiting_count_ = 0;
+  std::optional<std::uint16_t> placement_;
   bool closed_ = false;
   bool stalled_ = false;  ///< no path, and no controller on its way back
   Instant stalled_until_;
