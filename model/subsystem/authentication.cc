@@ -52,7 +52,8 @@ auth::ControllerAuthConfig config_of(const Queue& queue, Controller& controller)
 bool has_to(const Queue& queue, Controller& controller) {
   const auto shown = auth::PskIdentity::parse(queue.identity());
   if (shown && shown->origin == auth::PskOrigin::generated) return false;
-  return controller.subsystem().options().authentication.required;
+  const AuthenticationOptions& options = controller.subsystem().options().authentication;
+  return options.required && (options.io_queues || queue.qid() == fabrics::kAdminQueue);
 }
 
 }  // namespace

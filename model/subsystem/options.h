@@ -27,6 +27,8 @@ struct AuthenticationOptions {
   std::vector<auth::SecretPair> secrets;
   /// Every host has to authenticate; false: those may that have a secret here.
   bool required = true;
+  /// I/O queues have to authenticate too; false: the admin queue alone does, and AUTHREQ is 0 on the others.
+  bool io_queues = true;
   std::vector<auth::AuthHash> hashes = auth::all_hashes();  ///< by preference
   std::vector<auth::DhGroup> groups = auth::all_groups();
   /// The admin queue's transaction is to make a PSK for a TLS channel (AUTHREQ.ASCR).

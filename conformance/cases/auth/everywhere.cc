@@ -60,8 +60,9 @@ void finish(Exchange& exchange, Check& check, bool both_ways) {
   exchange.say(encoded(AuthSuccess2{exchange.negotiate.t_id}));
 }
 
-/// Connected I/O queues that have not authenticated, as many as the product grants, up to kQueues.
-std::vector<host::RawQueue*> connected_io_queues(Check& check, RawAssociation& association) {
+/// Connected I/O queues that have to authenticate and have not, of as many as the product grants, up to kQueues. Those whose
+/// Connect response has AUTHREQ 0 are not refused without.
+std::vector<host::RawQueue*> connected_io_queues(Check& check, RawAssociation& association, std::uint32_t nsid) {
   std::vector<host::RawQueue*> queues;
   constexpr std::uint32_t kAsked = (kQueues - 1) << 16 | (kQueues - 1);
   const auto granted = association.admin().send(host::set_features(nvme::FeatureId::number_of_queues, kAsked)).wait();
@@ -71,7 +72,11 @@ std::vector<host::RawQueue*> connected_io_queues(Check& check, RawAssociation& a
     const host::RawReply reply = queue.send(association.io_connect(qid)).wait();
     if (qid > 1 && !reply.ok()) break;
     check.precondition_success(reply, "Connect of an I/O queue");
-    queues.push_back(&queue);
+    if (reply.as<fabrics::ConnectReply>().get(fabrics::connect_reply::authreq) != 0) {
+      queues.push_back(&queue);
+    } else {
+      check.success(queue.send(host::flush(nsid)).wait(), "Flush on an I/O queue whose Connect response has AUTHREQ 0");
+    }
   }
   return queues;
 }
@@ -95,12 +100,14 @@ std::vector<AuthChallenge> challenges(ControllerBench& bench, Check& check, std:
     RawAssociation& association = bench.associate({.enable = false, .authenticate = false});
     run(association.admin());
     association.enable();
-    std::vector<host::RawQueue*> queues = connected_io_queues(check, association);
+    std::vector<host::RawQueue*> queues = connected_io_queues(check, association, bench.nsid());
     for (host::RawQueue* queue : queues) run(*queue);
     run(association.admin());
     run(association.admin());
-    run(*queues.front());
-    run(*queues.back());
+    if (!queues.empty()) {
+      run(*queues.front());
+      run(*queues.back());
+    }
     for (host::RawQueue* queue : queues) queue->disconnect();
     association.admin().disconnect();
     bench.world().run_for(1_s);
@@ -233,7 +240,7 @@ CONFORMANCE_CASE(auth_works_on_every_queue, "auth.controller.demand.every-queue"
                  reaches{"auth.required", "subsystem.auth.done"}) {
   const bool both_ways = bench.authentication().controller_secret.has_value();
   RawAssociation& association = bench.associate();
-  const std::vector<host::RawQueue*> queues = connected_io_queues(check, association);
+  const std::vector<host::RawQueue*> queues = connected_io_queues(check, association, bench.nsid());
   for (host::RawQueue* queue : queues) {
     // All those before have authenticated.
     expect_all_refused(check, *queue, false, bench.nsid(), "before authentication of I/O queue " + std::to_string(queue->options().qid));
@@ -262,7 +269,8 @@ CONFORMANCE_CASE(auth_refuses_commands_meanwhile, "auth.controller.demand.meanwh
   watch(association.admin(), true);
   check.success(association.admin().send(host::property_get(prop::vs)).wait(), "Property Get at the end");
   association.enable();
-  const std::vector<host::RawQueue*> queues = connected_io_queues(check, association);
+  const std::vector<host::RawQueue*> queues = connected_io_queues(check, association, bench.nsid());
+  if (queues.empty()) return;
   watch(*queues.back(), false);
   check.success(queues.back()->send(host::flush(bench.nsid())).wait(), "Flush at the end");
 }
@@ -390,7 +398,10 @@ CONFORMANCE_CASE(auth_timeout_counts_for_the_whole_transaction, "auth.controller
   const Duration kept = Duration::ms((kKatoMs + grain - 1) / grain * grain);
   RawAssociation& association = bench.associate({.kato_ms = kKatoMs});
   host::RawQueue& io = association.io_transport();
-  check.precondition_success(io.send(association.io_connect()).wait(), "Connect of the I/O queue");
+  const host::RawReply connected = io.send(association.io_connect()).wait();
+  check.precondition_success(connected, "Connect of the I/O queue");
+  check.precondition(connected.as<fabrics::ConnectReply>().get(fabrics::connect_reply::authreq) != 0,
+                     "the controller asks for authentication on an I/O queue");
   Exchange exchange(bench, check, io);
   exchange.say(encoded(exchange.negotiate));
   Duration gone;
