@@ -1,4 +1,6 @@
 // The close of objects: it never fails, it may wait for others, and it ends what pends.
+#include <array>
+
 #include "networkdirect/cases/ndk/scene.h"
 
 namespace fb::conformance {
@@ -110,15 +112,31 @@ CONFORMANCE_CASE(ndk_a_pending_close_ends, "ndk.close.ends", roles::provider) {
 
 CONFORMANCE_CASE(ndk_a_close_ends_what_pends, "ndk.close.cancels", roles::provider) {
   NdkBench& ndk = bench.ndk();
-  NdkConnection& c = ndk.ask();
-  check.precondition(!c.connecting->done(), "NdkConnect pends");
-  int ended_before = 0;
-  NdkAnswer& closing = ndk.close(c.a.connector);
-  closing.then = [&] { ended_before = c.connecting->calls; };
-  ndk.finish(closing);
-  check.require(closing.done(), "the close of the connector ends", "it pends for ever");
-  refused(check, "the NdkConnect that pended", c.connecting->end());
-  check.that(closing.said != STATUS_PENDING || ended_before == 1, "NdkConnect ends before the close does");
+  enum class Call : std::uint8_t { connect, accept, complete, disconnect };
+  constexpr std::array<std::string_view, 4> kNames = {"NdkConnect", "NdkAccept", "NdkCompleteConnect", "NdkDisconnect"};
+  for (const Call call : {Call::connect, Call::accept, Call::complete, Call::disconnect}) {
+    const std::string name(kNames[static_cast<std::size_t>(call)]);
+    NdkConnection& c = call == Call::disconnect ? ndk.connect() : call == Call::complete ? ndk.reply() : ndk.ask();
+    NDK_CONNECTOR* const connector = call == Call::accept ? c.b.connector : c.a.connector;
+    NdkAnswer* pending = c.connecting;
+    if (call == Call::accept) pending = &ndk.begin_accept(c);
+    if (call == Call::complete) pending = &ndk.begin_complete(c);
+    if (call == Call::disconnect) {
+      pending = &ndk.begin([&](auto done, PVOID x) { return connector->Dispatch->NdkDisconnect(connector, done, x); });
+    }
+    if (call == Call::connect) check.precondition(!pending->done(), "NdkConnect pends");
+    if (pending->done()) continue;
+    int ended_before = 0;
+    NdkAnswer& closing = ndk.close(connector);
+    closing.then = [&] { ended_before = pending->calls; };
+    ndk.finish(closing);
+    check.require(closing.done(), "the close of a connector whose " + name + " pends ends", "it pends for ever");
+    if (call == Call::connect) refused(check, "the NdkConnect that pended", pending->end());
+    ndk.pass(kNdkQuiet);
+    check.equal("callbacks of the " + name + " that pended", pending->calls, 1);
+    check.that(closing.said != STATUS_PENDING || ended_before == 1, name + " ends before the close does");
+    closing.then = nullptr;
+  }
 }
 
 CONFORMANCE_CASE(ndk_a_closed_queue_pair_cancels, "ndk.close.flushes", roles::provider) {

@@ -46,14 +46,30 @@ CONFORMANCE_CASE(ndk_an_ipv6_connection_carries_messages, "ndk.connector.ipv6", 
 
 CONFORMANCE_CASE(ndk_ipv6_addresses_are_whole, "ndk.listener.ipv6-address", roles::provider) {
   NdkBench& ndk = bench.ndk(kIpv6);
-  NDK_LISTENER* const listener = ndk.b().listener(ndk.fresh_port()).listener;
-  NdkAddress at;
-  at.length = sizeof(SOCKADDR_IN);
-  refused(check, "NdkGetLocalAddress with room for IPv4 alone", listener->Dispatch->NdkGetLocalAddress(listener, at.get(), &at.length));
-  check.equal("the size that it says", at.length, ULONG{sizeof(SOCKADDR_IN6)});
-  says(check, "NdkGetLocalAddress", listener->Dispatch->NdkGetLocalAddress(listener, at.get(), &at.length), {STATUS_SUCCESS});
-  check.equal("family", unsigned{at.get()->sa_family}, unsigned{AF_INET6});
-  check.that(at.address() == ndk.b().address(), "it is the address of the adapter", "it is " + to_string(at.address()));
+  constexpr std::uint16_t kSource = 50321;
+  NdkConnection& c = ndk.ask({.source_port = kSource});
+  const auto judge = [&](const std::string& what, auto get, auto* object, const IpAddress& address, std::uint16_t port) {
+    NdkAddress at;
+    at.length = sizeof(SOCKADDR_IN);
+    refused(check, what + " with room for IPv4 alone", get(object, at.get(), &at.length));
+    check.equal("the size that it says", at.length, ULONG{sizeof(SOCKADDR_IN6)});
+    says(check, what, get(object, at.get(), &at.length), {STATUS_SUCCESS});
+    check.equal("family", unsigned{at.get()->sa_family}, unsigned{AF_INET6});
+    check.that(at.address() == address, what + " tells the address", "it is " + to_string(at.address()));
+    check.equal("port of " + what, at.port(), port);
+  };
+  NDK_LISTENER* const listener = c.listening->listener;
+  judge("NdkGetLocalAddress of the listener", listener->Dispatch->NdkGetLocalAddress, listener, ndk.b().address(), c.port);
+  for (const bool active : {true, false}) {
+    NDK_CONNECTOR* const connector = active ? c.a.connector : c.b.connector;
+    const std::string of = active ? " of the active side" : " of the passive side";
+    const std::uint16_t own = active ? kSource : c.port, others = active ? c.port : kSource;
+    NdkEnd &here = active ? ndk.a() : ndk.b(), &there = active ? ndk.b() : ndk.a();
+    judge("NdkGetLocalAddress" + of, connector->Dispatch->NdkGetLocalAddress, connector, here.address(), own);
+    judge("NdkGetPeerAddress" + of, connector->Dispatch->NdkGetPeerAddress, connector, there.address(), others);
+  }
+  NDK_SHARED_ENDPOINT* const endpoint = ndk.a().endpoint(50322);
+  judge("NdkGetLocalAddress of a shared endpoint", endpoint->Dispatch->NdkGetLocalAddress, endpoint, ndk.a().address(), 50322);
 }
 
 CONFORMANCE_CASE(ndk_replies_fit_the_size_that_is_announced, "ndk.connector.callee-data-room", roles::provider) {

@@ -135,6 +135,10 @@ CONFORMANCE_CASE(ndk_a_threshold_may_be_set_again, "ndk.srq.modify-threshold", r
     ndk.pass(kNdkQuiet);
     check.equal("callbacks after NdkModifySrq" + with, shared.notified, 2);
   }
+  // One that only the new depth has room for.
+  const ULONG deeper = std::min<ULONG>(ndk.b().info().MaxSrqDepth, 20);
+  says(check, "NdkModifySrq of 16 entries to as many as the threshold, " + words(deeper),
+       modify(ndk, ndk.b().shared_receive_queue(16, 3), deeper, deeper), {STATUS_SUCCESS});
 }
 
 CONFORMANCE_CASE(ndk_a_depth_of_zero_changes_nothing, "ndk.srq.modify-keeps", roles::provider) {

@@ -65,11 +65,11 @@ CONFORMANCE_CASE(ndk_a_region_is_what_it_was_registered_as_last, "ndk.mr.again",
     std::uint32_t length;
     ULONG flags;
   };
-  NdkMemory& memory = ndk.b().plain_memory(4 * PAGE_SIZE);
+  NdkMemory& memory = ndk.b().plain_memory(1200 * PAGE_SIZE);
   NDK_MR* const region = ndk.b().region();
   // More rights and fewer by turns, of more bytes and of fewer.
   for (const Turn& turn : {Turn{100, 5000, kReads | kWrites}, Turn{PAGE_SIZE + 3, 700, kReads}, Turn{0, 9000, kWrites},
-                           Turn{77, 64, kLocal}, Turn{50, 300, kReads}, Turn{5, 8100, kReads | kWrites}}) {
+                           Turn{77, 64, kLocal}, Turn{50, 4'500'001, kReads}, Turn{5, 8100, kReads | kWrites}}) {
     MDL& mdl = describe(ndk, memory, turn.first, turn.length);
     const NdkStatus registered =
         ndk.request([&](auto c, PVOID x) { return region->Dispatch->NdkRegisterMr(region, &mdl, turn.length, turn.flags, c, x); });
@@ -78,7 +78,12 @@ CONFORMANCE_CASE(ndk_a_region_is_what_it_was_registered_as_last, "ndk.mr.again",
                                region->Dispatch->NdkGetRemoteTokenFromMr(region)};
     const bool reads = (turn.flags & kReads) != 0, writes = (turn.flags & kWrites) == kWrites;
     const auto make = [&](const SweepAccess& access) { return perform(ndk, check, access); };
-    sweep_rights(check, shown, "of a region with the flags " + words(turn.flags), reads, writes, make);
+    const std::string what = "of a region with the flags " + words(turn.flags);
+    // The first and the last bytes.
+    for (const std::uint64_t at : {std::uint64_t{0}, std::uint64_t{turn.length} - 64}) {
+      judge_access(check, shown, what, {true, shown.address + at, shown.token, 64}, reads, make);
+      judge_access(check, shown, what, {false, shown.address + at, shown.token, 64}, writes, make);
+    }
     judge_access(check, shown, "beyond its last byte", {reads, shown.address + turn.length - 1, shown.token, 2}, false, make);
     judge_access(check, shown, "before its first byte", {reads, shown.address - 1, shown.token, 2}, false, make);
     const NdkStatus gone = ndk.request([&](auto c, PVOID x) { return region->Dispatch->NdkDeregisterMr(region, c, x); });

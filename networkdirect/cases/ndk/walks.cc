@@ -2,6 +2,7 @@
 #include <array>
 
 #include "networkdirect/cases/ndk/scene.h"
+#include "networkdirect/cases/queue_fill.h"
 #include "networkdirect/cases/queue_walk.h"
 
 namespace fb::conformance {
@@ -11,6 +12,8 @@ struct NdkWalkTerms {
   bool shared = false;   ///< some of the queue pairs share their receives
   bool windows = false;  ///< peers use windows of the memory
   bool apart = false;    ///< requests and receives end in different completion queues
+  std::array<std::uint32_t, 3> depths = {5, 8, 13};
+  std::uint32_t shared_depth = 11;
 };
 
 /// For QueueWalk.
@@ -18,24 +21,37 @@ class NdkWalk {
  public:
   NdkWalk(NdkBench& bench, Check& check, const NdkWalkTerms& terms) : bench_(bench), check_(check), terms_(terms) {
     for (std::size_t end = 0; end < 2; ++end) {
-      for (std::size_t q = 0; q < queues(); ++q) queues_[end][q] = &at(end).queue(kWalkQueue);
+      for (std::size_t q = 0; q < queues(); ++q) queues_[end][q] = &at(end).queue(std::max(kWalkQueue, terms.shared_depth + 20));
       memories_[end] = &at(end).memory(kSweepBytes);
-      if (terms.shared) shared_[end] = &at(end).shared_receive_queue(kShared);
+      if (!terms.shared) continue;
+      // Much deeper than it was made: providers keep room for no more than a few times as many.
+      shared_[end] = &at(end).shared_receive_queue(11);
+      NDK_SRQ* const srq = shared_[end]->srq;
+      if (terms.shared_depth == 11) continue;
+      const NdkStatus deeper =
+          bench.request([&](auto c, PVOID x) { return srq->Dispatch->NdkModifySrq(srq, terms.shared_depth, 0, c, x); });
+      arranged_by(check, "NdkModifySrq", deeper);
     }
     const NDK_ADAPTER_INFO info = bench.a().info();
     limits_.sges = limits_.receive_sges = std::min({info.MaxInitiatorRequestSge, info.MaxReceiveRequestSge, ULONG{5}});
     limits_.read_sges = std::min<ULONG>(info.MaxReadRequestSge, limits_.sges);
     limits_.inline_bytes = std::min<ULONG>(info.MaxInlineDataSize, kSweepInline);
     window_bytes_ = std::min<std::size_t>(info.MaxWindowSize, 100'003);
+    for (std::uint32_t& depth : terms_.depths) depth = std::min({depth, info.MaxInitiatorQueueDepth, info.MaxReceiveQueueDepth});
   }
 
   MutableBytes memory(std::size_t end) { return memories_[end]->bytes; }
   WalkLine line(std::size_t i) const {
-    constexpr std::array<std::uint32_t, 3> kDepths = {5, 8, 13};
     const bool apart = terms_.apart && i != 2;
-    WalkLine made{kDepths[i % 3], kDepths[i % 3], limits_, terms_.shared && i != 1, apart ? i % 2 : 0, apart ? 1 - i % 2 : 0};
+    WalkLine made{terms_.depths[i % 3], terms_.depths[i % 3], limits_, terms_.shared && i != 1, apart ? i % 2 : 0, apart ? 1 - i % 2 : 0};
+    // Requests of many buffers and Receives of few, the other way round, and many of both.
+    if (i % 3 == 0) made.limits.receive_sges = std::min(limits_.receive_sges, 1u);
+    if (i % 3 == 1) {
+      made.limits.sges = std::min(limits_.sges, 1u);
+      made.limits.read_sges = std::min(limits_.read_sges, made.limits.sges);
+    }
     if (!made.shared) return made;
-    made.receive_depth = kShared;
+    made.receive_depth = terms_.shared_depth;
     made.limits.receive_sges = std::min(limits_.receive_sges, 2u);
     return made;
   }
@@ -146,7 +162,6 @@ class NdkWalk {
   }
 
  private:
-  static constexpr ULONG kShared = 11;
   struct Line {
     NdkConnection* c = nullptr;
     NdkSide* closed = nullptr;                         ///< whose queue pair is closed already
@@ -172,11 +187,11 @@ class NdkWalk {
     NDK_CQ* const initiators = queues_[end][n.initiator_queue]->cq;
     return bench_.make<NDK_QP>("NdkCreateQp", [&](auto c, PVOID x, NDK_QP** p) {
       if (n.shared) {
-        return domain->Dispatch->NdkCreateQpWithSrq(domain, receives, initiators, shared_[end]->srq, context(i, end), n.depth, limits_.sges,
-                                                    limits_.inline_bytes, c, x, p);
+        return domain->Dispatch->NdkCreateQpWithSrq(domain, receives, initiators, shared_[end]->srq, context(i, end), n.depth,
+                                                    n.limits.sges, limits_.inline_bytes, c, x, p);
       }
       return domain->Dispatch->NdkCreateQp(domain, receives, initiators, context(i, end), n.receive_depth, n.depth, n.limits.receive_sges,
-                                           limits_.sges, limits_.inline_bytes, c, x, p);
+                                           n.limits.sges, limits_.inline_bytes, c, x, p);
     });
   }
 
@@ -275,6 +290,18 @@ CONFORMANCE_CASE(ndk_any_history_outlives_other_depths, "ndk.cq.resize", roles::
 
 CONFORMANCE_CASE(ndk_any_history_may_be_deferred, "ndk.qp.defer", roles::provider) {
   walk(bench, check, {.windows = true}, {.seed = 51, .deferred = true});
+}
+
+CONFORMANCE_CASE(ndk_shared_queues_are_filled_to_their_depth, "ndk.srq.context", roles::provider) {
+  const ULONG depth = std::min(bench.ndk().b().info().MaxSrqDepth, ULONG{300});
+  NdkWalk api(bench.ndk(), check, {.shared = true, .depths = {depth, 1, 1}, .shared_depth = depth});
+  check.precondition(api.line(0).depth == depth, "queues are as deep as shared receive queues");
+  QueueFill(api, check).run(1);
+}
+
+CONFORMANCE_CASE(ndk_queues_are_filled_to_their_depth, "ndk.qp.full-initiator", roles::provider) {
+  NdkWalk api(bench.ndk(), check, {.apart = true, .depths = {17, 100, 65}});
+  QueueFill(api, check).run(3);
 }
 
 }  // namespace fb::conformance

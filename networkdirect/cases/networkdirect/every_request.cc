@@ -134,7 +134,7 @@ void each_failed_receive(ProviderBench& bench, Check& check, const Judge& judge)
   }
 }
 
-void each_flushed_request(ProviderBench& bench, Check& check, const Judge& judge) {
+void each_flushed_request(ProviderBench& bench, Check& check, const Judge& judge, ULONG flags) {
   const auto c = with_contexts(bench);
   Requests requests(bench, check, *c);
   requests.prepare(Kind::invalidate);
@@ -146,7 +146,7 @@ void each_flushed_request(ProviderBench& bench, Check& check, const Judge& judge
   }
   // The peer has no Receive for the first Send: whatever is behind it waits.
   for (const Kind kind : {Kind::send, Kind::read, Kind::write, Kind::invalidate, Kind::send}) {
-    arranged_by(check, "a request", requests.post(kind, tag, 0));
+    arranged_by(check, "a request", requests.post(kind, tag, flags));
     outstanding[nd_tag(tag++)] = kKinds[static_cast<std::size_t>(kind)].type;
   }
   arranged_by(check, "Flush", c->a.qp->Flush());
@@ -165,7 +165,8 @@ void each_flushed_request(ProviderBench& bench, Check& check, const Judge& judge
 void each_failure(ProviderBench& bench, Check& check, const Judge& judge) {
   each_failed_request(bench, check, judge);
   each_failed_receive(bench, check, judge);
-  each_flushed_request(bench, check, judge);
+  // A silent request that fails is not silent.
+  for (const ULONG flags : {ULONG{0}, ULONG{ND_OP_FLAG_SILENT_SUCCESS}}) each_flushed_request(bench, check, judge, flags);
 }
 
 }  // namespace

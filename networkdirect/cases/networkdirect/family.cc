@@ -35,7 +35,7 @@ CONFORMANCE_CASE(nd_an_ipv6_connection_carries_messages, "networkdirect.connecti
 
 CONFORMANCE_CASE(nd_ipv6_addresses_are_whole, "networkdirect.connection.ipv6-address", roles::provider) {
   const auto c = bench.nd(kIpv6).ask();
-  const auto judge = [&](std::string_view what, auto get, const IpAddress& expected) {
+  const auto judge = [&](std::string_view what, auto get, const IpAddress& expected, std::uint16_t port) {
     NdAddress found;
     ULONG length = sizeof(sockaddr_in);
     says(check, std::string(what) + " with room for IPv4 alone", get(found.room(), &length), {ND_BUFFER_OVERFLOW});
@@ -44,19 +44,28 @@ CONFORMANCE_CASE(nd_ipv6_addresses_are_whole, "networkdirect.connection.ipv6-add
     says(check, what, get(found.room(), &length), {ND_SUCCESS});
     check.equal("family", unsigned{found.get()->sa_family}, unsigned{AF_INET6});
     check.that(found.address() == expected, std::string(what) + " has the address", "it is " + to_string(found.address()));
+    check.equal("port of " + std::string(what), found.port(), port);
   };
+  // What the peer is told of the active side's port is what went over the wire.
+  NdAddress own;
+  ULONG own_length = own.capacity();
+  says(check, "GetLocalAddress", c->a.connector->GetLocalAddress(own.room(), &own_length), {ND_SUCCESS});
+  check.between("the port", unsigned{own.port()}, 49152u, 65535u);
   judge(
       "GetLocalAddress of the active side", [&](auto* room, ULONG* length) { return c->a.connector->GetLocalAddress(room, length); },
-      c->a.end->address());
+      c->a.end->address(), own.port());
   judge(
       "GetPeerAddress of the active side", [&](auto* room, ULONG* length) { return c->a.connector->GetPeerAddress(room, length); },
-      c->b.end->address());
+      c->b.end->address(), c->port);
   judge(
       "GetPeerAddress of the passive side", [&](auto* room, ULONG* length) { return c->b.connector->GetPeerAddress(room, length); },
-      c->a.end->address());
+      c->a.end->address(), own.port());
+  judge(
+      "GetLocalAddress of the passive side", [&](auto* room, ULONG* length) { return c->b.connector->GetLocalAddress(room, length); },
+      c->b.end->address(), c->port);
   judge(
       "GetLocalAddress of the listener", [&](auto* room, ULONG* length) { return c->listener->GetLocalAddress(room, length); },
-      c->b.end->address());
+      c->b.end->address(), c->port);
 }
 
 CONFORMANCE_CASE(nd_listeners_run_out_of_ports, "networkdirect.listener.ports-exhausted", roles::provider) {

@@ -302,6 +302,38 @@ CONFORMANCE_CASE(nd_regions_have_the_rights_that_they_were_given, "networkdirect
   }
 }
 
+CONFORMANCE_CASE(nd_a_region_is_what_it_was_registered_as_last, "networkdirect.memory.register-again", roles::provider) {
+  struct Turn {
+    std::size_t first;
+    std::uint32_t length;
+    ULONG flags;
+  };
+  constexpr ULONG kReads = ND_MR_FLAG_ALLOW_REMOTE_READ, kWrites = ND_MR_FLAG_ALLOW_REMOTE_WRITE;
+  NdAccess access(bench.nd());
+  const MutableBytes room = bench.nd().memory().take(std::size_t{5} << 20);
+  for (std::size_t i = 0; i < room.size(); ++i) room[i] = static_cast<std::uint8_t>(i * 3 + i / 256);
+  const auto region = bench.nd().b().empty_region();
+  // More rights and fewer by turns, of more bytes and of fewer.
+  for (const Turn& turn : {Turn{100, 5000, kReads | kWrites}, Turn{4099, 700, kReads}, Turn{0, 9000, kWrites}, Turn{77, 64, 0},
+                           Turn{50, 4'500'001, kReads}, Turn{5, 8100, kReads | kWrites}}) {
+    NdRequest request, back;
+    const HRESULT called = region->Register(room.data() + turn.first, turn.length, turn.flags, &request);
+    check.require(says(check, "Register once more", ended(bench, called, request, *region), {ND_SUCCESS}), "the region is registered");
+    const SweepWindow shown = {room, turn.first, turn.length, remote_address(room.data() + turn.first), region->GetRemoteToken()};
+    const bool reads = (turn.flags & kReads) != 0, writes = (turn.flags & kWrites) == kWrites;
+    const std::string what = rights_of(turn.flags);
+    // The first and the last bytes.
+    for (const std::uint64_t at : {std::uint64_t{0}, std::uint64_t{turn.length} - 64}) {
+      judge_access(check, shown, what, {true, shown.address + at, shown.token, 64}, reads, access);
+      judge_access(check, shown, what, {false, shown.address + at, shown.token, 64}, writes, access);
+    }
+    judge_access(check, shown, "beyond its last byte", {reads, shown.address + turn.length - 1, shown.token, 2}, false, access);
+    judge_access(check, shown, "before its first byte", {reads, shown.address - 1, shown.token, 2}, false, access);
+    const HRESULT dropped = region->Deregister(&back);
+    check.require(says(check, "Deregister", ended(bench, dropped, back, *region), {ND_SUCCESS}), "the region is free");
+  }
+}
+
 CONFORMANCE_CASE(nd_regions_are_written_with_the_right_alone, "networkdirect.memory.local-rights", roles::provider) {
   for (const ULONG flags : kRights) {
     const bool writes = (flags & ND_MR_FLAG_ALLOW_LOCAL_WRITE) != 0;

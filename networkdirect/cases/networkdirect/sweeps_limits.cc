@@ -431,9 +431,9 @@ CONFORMANCE_CASE(nd_notifications_follow_the_rule, "networkdirect.completion.not
 
 CONFORMANCE_CASE(nd_a_threshold_may_be_the_depth, "networkdirect.shared.modify-threshold", roles::provider) {
   NdEnd& end = bench.nd().b();
-  check.precondition(end.info().MaxSharedReceiveQueueDepth >= 8, "the adapter has shared receive queues");
-  // The depth as it is, the same said, and another.
-  for (const auto& [depth, said] : {std::pair<ULONG, ULONG>{8, 0}, {8, 8}, {5, 5}}) {
+  check.precondition(end.info().MaxSharedReceiveQueueDepth >= 12, "the adapter has shared receive queues");
+  // The depth as it is, the same said, and others.
+  for (const auto& [depth, said] : {std::pair<ULONG, ULONG>{8, 0}, {8, 8}, {5, 5}, {12, 12}}) {
     const auto shared = end.shared_receive_queue(8, 2);
     NdConnectTerms terms;
     terms.b.shared = shared.get();

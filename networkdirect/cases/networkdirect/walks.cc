@@ -2,6 +2,7 @@
 #include <array>
 
 #include "networkdirect/cases/networkdirect/scene.h"
+#include "networkdirect/cases/queue_fill.h"
 #include "networkdirect/cases/queue_walk.h"
 
 namespace fb::conformance {
@@ -11,6 +12,8 @@ struct NdWalkTerms {
   bool shared = false;   ///< some of the queue pairs share their receives
   bool windows = false;  ///< peers use windows of the memory
   bool apart = false;    ///< requests and receives end in different completion queues
+  std::array<std::uint32_t, 3> depths = {5, 8, 13};
+  std::uint32_t shared_depth = 11;
 };
 
 /// For QueueWalk.
@@ -18,24 +21,32 @@ class NdWalk {
  public:
   NdWalk(ProviderBench& bench, Check& check, const NdWalkTerms& terms) : bench_(bench), check_(check), terms_(terms) {
     for (std::size_t end = 0; end < 2; ++end) {
-      for (std::size_t q = 0; q < queues(); ++q) queues_[end][q] = at(end).completion_queue(kWalkQueue);
+      for (std::size_t q = 0; q < queues(); ++q) queues_[end][q] = at(end).completion_queue(std::max(kWalkQueue, terms.shared_depth + 20));
       memories_[end] = at(end).memory(kSweepBytes);
-      if (terms.shared) shared_[end] = at(end).shared_receive_queue(kShared);
+      if (terms.shared) shared_[end] = at(end).shared_receive_queue(terms.shared_depth);
     }
     const ND2_ADAPTER_INFO a = nd().a().info(), b = nd().b().info();
     limits_.sges = limits_.receive_sges = std::min({a.MaxInitiatorSge, b.MaxInitiatorSge, a.MaxReceiveSge, b.MaxReceiveSge, ULONG{5}});
     limits_.read_sges = std::min({a.MaxReadSge, b.MaxReadSge, ULONG{limits_.sges}});
     limits_.inline_bytes = std::min({a.MaxInlineDataSize, b.MaxInlineDataSize, ULONG{kSweepInline}});
     window_bytes_ = std::min<std::size_t>({a.MaxWindowSize, b.MaxWindowSize, 100'003});
+    for (std::uint32_t& depth : terms_.depths) {
+      depth = std::min({depth, a.MaxInitiatorQueueDepth, b.MaxInitiatorQueueDepth, a.MaxReceiveQueueDepth, b.MaxReceiveQueueDepth});
+    }
   }
 
   MutableBytes memory(std::size_t end) { return memories_[end]->bytes; }
   WalkLine line(std::size_t i) const {
-    constexpr std::array<std::uint32_t, 3> kDepths = {5, 8, 13};
     const bool apart = terms_.apart && i != 2;
-    WalkLine made{kDepths[i % 3], kDepths[i % 3], limits_, terms_.shared && i != 1, apart ? i % 2 : 0, apart ? 1 - i % 2 : 0};
+    WalkLine made{terms_.depths[i % 3], terms_.depths[i % 3], limits_, terms_.shared && i != 1, apart ? i % 2 : 0, apart ? 1 - i % 2 : 0};
+    // Requests of many buffers and Receives of few, the other way round, and many of both.
+    if (i % 3 == 0) made.limits.receive_sges = std::min(limits_.receive_sges, 1u);
+    if (i % 3 == 1) {
+      made.limits.sges = std::min(limits_.sges, 1u);
+      made.limits.read_sges = std::min(limits_.read_sges, made.limits.sges);
+    }
     if (!made.shared) return made;
-    made.receive_depth = kShared;
+    made.receive_depth = terms_.shared_depth;
     made.limits.receive_sges = std::min(limits_.receive_sges, 2u);
     return made;
   }
@@ -126,7 +137,6 @@ class NdWalk {
   }
 
  private:
-  static constexpr ULONG kShared = 11;
   struct Line {
     std::unique_ptr<NdConnection> c;
     std::vector<NdRef<IND2MemoryWindow>> windows;
@@ -154,11 +164,11 @@ class NdWalk {
     if (n.shared) {
       arranged_by(check_, "CreateQueuePairWithSrq",
                   adapter.CreateQueuePairWithSrq(IID_IND2QueuePair, receives, initiators, shared_[end].get(), context(i, end), n.depth,
-                                                 limits_.sges, limits_.inline_bytes, made.out()));
+                                                 n.limits.sges, limits_.inline_bytes, made.out()));
     } else {
       arranged_by(check_, "CreateQueuePair",
                   adapter.CreateQueuePair(IID_IND2QueuePair, receives, initiators, context(i, end), n.receive_depth, n.depth,
-                                          n.limits.receive_sges, limits_.sges, limits_.inline_bytes, made.out()));
+                                          n.limits.receive_sges, n.limits.sges, limits_.inline_bytes, made.out()));
     }
     return made;
   }
@@ -244,6 +254,20 @@ CONFORMANCE_CASE(nd_any_history_is_flushed, "networkdirect.queue.flush-all", rol
 CONFORMANCE_CASE(nd_any_history_outlives_other_depths, "networkdirect.completion.resize-keeps", roles::provider) {
   check.precondition((bench.nd().b().info().AdapterFlags & ND_ADAPTER_FLAG_CQ_RESIZE_SUPPORTED) != 0, "queues get other depths");
   walk(bench, check, {.apart = true}, {.seed = 41, .resizes = true});
+}
+
+CONFORMANCE_CASE(nd_shared_queues_are_filled_to_their_depth, "networkdirect.shared.context", roles::provider) {
+  const ULONG most = std::min(bench.nd().a().info().MaxSharedReceiveQueueDepth, bench.nd().b().info().MaxSharedReceiveQueueDepth);
+  check.precondition(most != 0, "the adapter has shared receive queues");
+  const ULONG depth = std::min(most, ULONG{300});
+  NdWalk api(bench, check, {.shared = true, .depths = {depth, 1, 1}, .shared_depth = depth});
+  check.precondition(api.line(0).depth == depth, "queues are as deep as shared receive queues");
+  QueueFill(api, check).run(1);
+}
+
+CONFORMANCE_CASE(nd_queues_are_filled_to_their_depth, "networkdirect.queue.full-initiator", roles::provider) {
+  NdWalk api(bench, check, {.apart = true, .depths = {17, 100, 65}});
+  QueueFill(api, check).run(3);
 }
 
 }  // namespace fb::conformance

@@ -127,4 +127,89 @@ CONFORMANCE_CASE(nd_a_window_is_bound_again, "networkdirect.window.rebind", role
   says(check, "a Read through the window", s.access_of(check, true, 4096, 1024), {ND_SUCCESS});
 }
 
+CONFORMANCE_CASE(nd_a_bind_that_fails_changes_nothing, "networkdirect.window.rebind", roles::provider) {
+  enum class Wrong : std::uint8_t { range, before, size, flag, rights, full };
+  for (const Wrong wrong : {Wrong::range, Wrong::before, Wrong::size, Wrong::flag, Wrong::rights, Wrong::full}) {
+    constexpr ULONG kDepth = 4;
+    NdConnectTerms terms;
+    terms.b.depth = kDepth;
+    const auto c = bench.nd().connect(terms);
+    const auto memory = c->b.end->memory(8192, ND_MR_FLAG_ALLOW_LOCAL_WRITE), readable = c->b.end->memory(4096, 0);
+    const auto window = c->b.end->window();
+    const auto bind = [&](NdMemory& m, std::ptrdiff_t offset, SIZE_T length, ULONG flags) {
+      return c->b.qp->Bind(nd_tag(21), m.region.get(), window.get(), m.bytes.data() + offset, length, flags);
+    };
+    const auto bound = [&](std::ptrdiff_t offset) {
+      check.require(bind(*memory, offset, 1024, kBoth) == ND_SUCCESS, "Bind is taken");
+      check.require(ends_as(bench, check, c->b, "Bind", {ND_SUCCESS}), "the window is bound");
+    };
+    const auto invalidated = [&] {
+      check.require(c->b.qp->Invalidate(nullptr, window.get(), 0) == ND_SUCCESS, "Invalidate is taken");
+      ends_as(bench, check, c->b, "Invalidate", {ND_SUCCESS});
+    };
+    bound(0);
+    invalidated();
+    ULONG sent = 0;
+    HRESULT called = ND_SUCCESS;
+    if (wrong == Wrong::range) called = bind(*memory, 8192 - 8, 64, kBoth);
+    if (wrong == Wrong::before) called = bind(*memory, -8, 64, kBoth);
+    if (wrong == Wrong::size) called = bind(*memory, 0, 8193, kBoth);
+    if (wrong == Wrong::flag) called = bind(*memory, 0, 64, kBoth | 0x8000'0000u);
+    if (wrong == Wrong::rights) called = bind(*readable, 0, 64, ND_OP_FLAG_ALLOW_WRITE);
+    if (wrong == Wrong::full) {
+      // The peer has no Receives yet. A queue may be deeper than it was made for.
+      while (sent < 64 && c->b.qp->Send(nd_tag(30), nullptr, 0, 0) == ND_SUCCESS) ++sent;
+      if (sent == 64) continue;
+      called = bind(*memory, 0, 64, kBoth);
+    }
+    if (called == ND_SUCCESS) continue;  // left to the device: the connection is over, or about to be
+    for (ULONG i = 0; i < sent; ++i) arranged_by(check, "Receive", c->a.qp->Receive(nullptr, nullptr, 0));
+    for (ULONG i = 0; i < sent; ++i) ends_as(bench, check, c->b, "a Send", {ND_SUCCESS});
+    for (ULONG i = 0; i < sent; ++i) next_result(bench, check, c->a, "a Receive");
+    const std::string what = " after a Bind that was refused, number " + std::to_string(static_cast<int>(wrong));
+    bound(4096);
+    says(check, "a Read through the window" + what, access(bench, check, *c, true, memory->address(4096), window->GetRemoteToken(), 1024),
+         {ND_SUCCESS});
+    invalidated();
+    for (NdMemory* m : {memory.get(), readable.get()}) {
+      NdRequest request;
+      const HRESULT dropped = m->region->Deregister(&request);
+      says(check, "Deregister" + what, ended(bench, dropped, request, *m->region), {ND_SUCCESS});
+    }
+  }
+}
+
+CONFORMANCE_CASE(nd_tokens_of_earlier_bindings_are_closed, "networkdirect.window.invalidate", roles::provider) {
+  // Bound anew at another place, in another region, with other rights, on another queue pair.
+  enum class Again : std::uint8_t { none, place, region, rights, pair };
+  for (const Again again : {Again::none, Again::place, Again::region, Again::rights, Again::pair}) {
+    const auto c = bench.nd().connect(), d = bench.nd().connect();
+    const auto first = c->b.end->memory(8192, ND_MR_FLAG_ALLOW_LOCAL_WRITE), second = c->b.end->memory(8192, ND_MR_FLAG_ALLOW_LOCAL_WRITE);
+    const auto window = c->b.end->window();
+    const auto bound = [&](NdConnection& on, NdMemory& m, std::size_t offset, ULONG flags) {
+      const HRESULT called = on.b.qp->Bind(nd_tag(21), m.region.get(), window.get(), m.bytes.data() + offset, 1024, flags);
+      check.require(called == ND_SUCCESS, "Bind is taken", "it answered " + words(NdStatus(called)));
+      check.require(ends_as(bench, check, on.b, "Bind", {ND_SUCCESS}), "the window is bound");
+    };
+    bound(*c, *first, 0, kBoth);
+    const UINT32 token = window->GetRemoteToken();
+    says(check, "a Read through the window", access(bench, check, *c, true, first->address(0), token), {ND_SUCCESS});
+    check.require(c->b.qp->Invalidate(nullptr, window.get(), 0) == ND_SUCCESS, "Invalidate is taken");
+    ends_as(bench, check, c->b, "Invalidate", {ND_SUCCESS});
+    NdConnection& on = again == Again::pair ? *d : *c;
+    NdMemory& m = again == Again::region ? *second : *first;
+    const std::size_t at = again == Again::place ? 4096 : 0;
+    if (again != Again::none) {
+      bound(on, m, at, again == Again::rights ? ND_OP_FLAG_ALLOW_READ : kBoth);
+      says(check, "a Read through the window", access(bench, check, on, true, m.address(at), window->GetRemoteToken()), {ND_SUCCESS});
+    }
+    // The same place with the same token is the window that is open now, where a provider gives each binding the same.
+    if (again == Again::pair && token == window->GetRemoteToken()) continue;
+    const std::string what = " after binding number " + std::to_string(static_cast<int>(again));
+    const Bytes before(first->bytes.begin(), first->bytes.end());
+    refused(check, "a Write with the token of an earlier binding" + what, access(bench, check, *c, false, first->address(0), token));
+    check.bytes("the memory" + what, first->bytes, before);
+  }
+}
+
 }  // namespace fb::conformance
