@@ -84,6 +84,31 @@ CONFORMANCE_CASE(write_data_is_read_from_the_range, "fabrics.rdma.write-data.by-
   check.bytes("what was written", read_back(check, bench, queue, blocks), ByteView{image}.subspan(kUneven));
 }
 
+CONFORMANCE_CASE(aborted_writes_leave_their_reads_to_others, "fabrics.rdma.write-data.by-read", roles::controller, needs{&a_namespace},
+                 arranged{"a slow link", &slow_link}) {
+  // More than a controller has reads in flight.
+  constexpr std::uint16_t kTimes = 40;
+  RawAssociation& association = bench.associate();
+  host::RawQueue& queue = association.open_io();
+  const std::uint64_t most = bench.declared().transfer_max();
+  const std::uint64_t wanted = most == 0 ? kMuch : std::min(most, kMuch);
+  const auto blocks = static_cast<std::uint32_t>(wanted / bench.declared().block_bytes);
+  const std::uint32_t bytes = blocks * bench.declared().block_bytes;
+  const Bytes first = pattern(kUneven + bytes, 0x71), second = pattern(kUneven + bytes, 0x72);
+  host::RawQueue::Exposed& memory = queue.expose(first);
+  const auto command = host::as_sqe(host::write(bench.nsid(), bench.first_lba(), blocks));
+  const auto write = [&](std::uint16_t cid) { return queue.send_capsule(capsule_of(command, cid, memory.sgl(bytes, kUneven), {}), cid); };
+  for (std::uint16_t i = 0; i < kTimes; ++i) {
+    const auto cid = static_cast<std::uint16_t>(0x700 + i);
+    auto written = write(cid);
+    check.require_success(answered(check, association.admin().send(host::abort(bench.io_qid(), cid)).wait()), "Abort");
+    check.require(answered(check, written.wait()).answered(), "a Write that was to be aborted is answered");
+  }
+  std::copy(second.begin(), second.end(), memory.data.begin());
+  check.require_success(answered(check, write(0x7F0).wait()), "Write after forty that were aborted");
+  check.bytes("what was written", read_back(check, bench, queue, blocks), ByteView{second}.subspan(kUneven));
+}
+
 CONFORMANCE_CASE(response_is_one_send, "fabrics.rdma.response.single-send", roles::controller) {
   RawAssociation& association = bench.associate({.kato_ms = 60000});
   host::RawQueue& queue = association.admin();
@@ -158,12 +183,13 @@ CONFORMANCE_CASE(write_data_in_capsule_is_what_is_written, "fabrics.rdma.in-caps
   host::RawQueue& queue = bench.associate().open_io();
   const std::uint32_t block = bench.declared().block_bytes;
   const auto command = host::as_sqe(host::write(bench.nsid(), bench.first_lba(), 1));
-  const Bytes data = pattern(std::size_t{block} * 2, 3);
-  constexpr std::uint16_t kCid = 0x700;
-  for (const std::uint32_t offset : {0u, block}) {
-    const Bytes capsule =
-        capsule_of(command, static_cast<std::uint16_t>(kCid + (offset != 0)), SglDescriptor::in_capsule(offset, block), data);
-    const auto cid = static_cast<std::uint16_t>(kCid + (offset != 0));
+  // As much as a capsule holds: the block lies at its beginning, behind that, in the middle and at the very end.
+  const std::uint32_t room = std::max(bench.declared().in_capsule_bytes, 2 * block);
+  const Bytes data = pattern(room, 3);
+  std::uint16_t cid = 0x700;
+  for (const std::uint32_t offset : {0u, block, 4u, (room / 2) & ~3u, (room - block) & ~3u}) {
+    if (offset > room - block) continue;
+    const Bytes capsule = capsule_of(command, ++cid, SglDescriptor::in_capsule(offset, block), data);
     check.require_success(answered(check, queue.send_capsule(capsule, cid).wait()), "Write");
     check.bytes("what was written", read_back(check, bench, queue, 1), ByteView{data}.subspan(offset, block));
   }
@@ -208,6 +234,25 @@ CONFORMANCE_CASE(in_capsule_offset_beyond_capsule_is_refused, "fabrics.sgl.offse
     check.bytes("the block afterwards", read_back(check, bench, queue, 1), pattern(block, 4));
     if (tcp) return;
   }
+  // The same of a list of descriptors.
+  const unsigned msdbd = bench.declared().identify().get(nvme::id_ctrl::msdbd);
+  if (msdbd == 1 || room < 64) return;
+  Bytes behind = pattern(room, 5);
+  host::RawQueue::Exposed& memory = queue.expose(pattern(block, 6));
+  for (const std::uint32_t left : {16u, 0u}) {
+    const std::uint32_t offset = (room & ~15u) - left;
+    if (left > 0) {
+      const auto one = memory.sgl(block).bytes();
+      std::copy(one.begin(), one.end(), behind.begin() + offset);
+    }
+    SglDescriptor segment = SglDescriptor::list_in_capsule(0, 0);
+    segment.address = offset;
+    segment.length = left + SglDescriptor::kSize;
+    const host::RawReply reply = answered(check, queue.send_capsule(capsule_of(command, cid, segment, behind), cid).wait());
+    ++cid;
+    check.that(!reply.ok(), "a Write with a list that ends behind its capsule fails", "it succeeds");
+    check.bytes("the block afterwards", read_back(check, bench, queue, 1), pattern(block, 4));
+  }
 }
 
 CONFORMANCE_CASE(in_capsule_data_of_a_read_is_refused, "fabrics.sgl.in-capsule-read", roles::controller, over_rdma,
@@ -234,6 +279,17 @@ CONFORMANCE_CASE(sgl_shorter_than_data_is_refused, "fabrics.sgl.too-short", role
   check.status(reply, sc::data_sgl_length_invalid, "Read");
   bench.world().run_for(10_ms);
   check.bytes("memory behind the descriptor", ByteView{memory.data}.subspan(bytes / 2), Bytes(kRoom - bytes / 2, kUntouched));
+  // In a capsule that has all the data, too.
+  const std::uint32_t block = bench.declared().block_bytes;
+  if (bench.declared().in_capsule_bytes < block) return;
+  std::uint16_t cid = 0x700;
+  const auto command = host::as_sqe(host::write(bench.nsid(), bench.first_lba(), 1));
+  for (const std::uint32_t length : {block - 1, block / 2, 0u}) {
+    const Bytes capsule = capsule_of(command, ++cid, SglDescriptor::in_capsule(0, length), pattern(block, 8));
+    check.status(answered(check, queue.send_capsule(capsule, cid).wait()), sc::data_sgl_length_invalid,
+                 "Write with " + std::to_string(length) + " bytes of the data in its capsule");
+  }
+  check.bytes("the blocks afterwards", read_back(check, bench, queue, blocks), pattern(bytes, 6));
 }
 
 CONFORMANCE_CASE(sgl_longer_than_data_is_filled_to_the_data, "fabrics.sgl.longer", roles::controller, over_rdma, needs{&a_namespace}) {

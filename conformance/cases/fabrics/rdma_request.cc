@@ -144,12 +144,14 @@ CONFORMANCE_CASE(queues_of_every_legal_size_are_accepted, "fabrics.rdma.request.
 
 CONFORMANCE_CASE(host_without_reads_is_not_read_from, "fabrics.rdma.request.ird", roles::controller) {
   VerbsUser user(bench.world(), bench.device());
-  const VerbsQueue& queue = request_connection(bench, user, good_request(), 0);
-  if (queue.happened(ConnectionEvent::established)) {
-    check.equal("reads that the controller will have in flight", unsigned{queue.facts().initiator_depth}, 0u);
-    return;
+  for (const unsigned qid : queues_of_a_kind(bench)) {
+    const VerbsQueue& queue = request_connection(bench, user, good_request_for(bench, qid), 0);
+    if (queue.happened(ConnectionEvent::established)) {
+      check.equal("reads that the controller will have in flight", unsigned{queue.facts().initiator_depth}, 0u);
+    } else {
+      expect_reject(check, queue, RdmaRejectStatus::invalid_ird);
+    }
   }
-  expect_reject(check, queue, RdmaRejectStatus::invalid_ird);
 }
 
 CONFORMANCE_CASE(accept_carries_a_queue_size, "fabrics.rdma.accept.private-data", roles::controller) {
@@ -240,6 +242,40 @@ CONFORMANCE_CASE(host_memory_may_have_any_address, "fabrics.rdma.data.address", 
     succeeds(host::as_sqe(host::read(bench.nsid(), bench.first_lba(), 1)), address, block, region->rkey(), "Read into" + where);
     check.bytes("the data of" + where, image, data);
   }
+  const unsigned msdbd = bench.declared().identify().get(nvme::id_ctrl::msdbd);
+  if (msdbd == 1 || bench.declared().in_capsule_bytes < 64) return;
+  // Two descriptors, far apart.
+  const Bytes data = pattern(std::size_t{2} * block, seed);
+  Bytes low(data.begin(), data.begin() + block), high(data.begin() + block, data.end());
+  constexpr std::uint64_t kLow = 0x2000, kHigh = 0xFFFF'8881'2345'6700;
+  const auto first = user.domain().register_memory_at(kLow, low, kAllRights);
+  const auto second = user.domain().register_memory_at(kHigh, high, kAllRights);
+  Bytes list;
+  for (const auto& one :
+       {nvme::SglDescriptor::keyed(kLow, block, first->rkey()), nvme::SglDescriptor::keyed(kHigh, block, second->rkey())}) {
+    const auto bytes = one.bytes();
+    list.insert(list.end(), bytes.begin(), bytes.end());
+  }
+  for (const bool write : {true, false}) {
+    if (!write) {
+      std::ranges::fill(low, std::uint8_t{0xEE});
+      std::ranges::fill(high, std::uint8_t{0xEE});
+    }
+    const auto sqe = write ? host::as_sqe(host::write(bench.nsid(), bench.first_lba(), 2))
+                           : host::as_sqe(host::read(bench.nsid(), bench.first_lba(), 2));
+    const Bytes capsule = capsule_of(sqe, cid++, nvme::SglDescriptor::list_in_capsule(0, 2), list);
+    std::copy(capsule.begin(), capsule.end(), memory.bytes.begin());
+    check.require(
+        queue.post_receive(memory, cid, kCapsule, 16) && queue.post_send({}, memory, 0, static_cast<std::uint32_t>(capsule.size())),
+        "a capsule is sent");
+    const auto came = queue.wait_receive(10_s);
+    check.require(came.has_value() && came->status == rdma::CompletionStatus::success, "a command with two descriptors is answered",
+                  "it is not");
+    const auto cqe = View<nvme::CqeLayout>::over(ByteView(memory.bytes).subspan(kCapsule, 16));
+    check.precondition(cqe->get(nvme::cqe::status).ok(), "the product takes a list of two keyed descriptors");
+  }
+  check.bytes("the data at the low address", low, ByteView{data}.first(block));
+  check.bytes("the data at the high address", high, ByteView{data}.last(block));
 }
 
 CONFORMANCE_CASE(accept_offers_no_reads, "fabrics.rdma.accept.depths", roles::controller) {

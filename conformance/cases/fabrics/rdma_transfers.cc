@@ -65,13 +65,14 @@ host::RawReply read_into(Check& check, ControllerBench& bench, host::RawQueue& q
 
 /// A command whose list of descriptors lies in its capsule; `length` is that of the segment.
 host::RawReply send_by_list(Check& check, host::RawQueue& queue, const nvme::Sqe& sqe, const std::vector<SglDescriptor>& list,
-                            std::uint32_t length) {
-  Bytes behind;
+                            std::uint32_t length, std::uint32_t offset = 0) {
+  Bytes behind(offset);
   for (const SglDescriptor& one : list) {
     const auto bytes = one.bytes();
     behind.insert(behind.end(), bytes.begin(), bytes.end());
   }
   SglDescriptor segment = SglDescriptor::list_in_capsule(0, 0);
+  segment.address = offset;
   segment.length = length;
   const Bytes capsule = capsule_of(sqe, kCid, segment, behind);
   return answered(check, queue.send_capsule(capsule, kCid).wait());
@@ -179,16 +180,18 @@ CONFORMANCE_CASE(of_two_keys_the_last_is_invalidated, "fabrics.rdma.invalidate.l
   host::RawQueue& queue = bench.associate().open_io();
   const auto [blocks, bytes] = extent(bench);
   const Bytes data = prepare(bench, queue, blocks, 0x23);
-  const std::uint32_t half = bytes / 2;
-  host::RawQueue::Exposed& first = queue.expose(Bytes(half, kUntouched));
-  host::RawQueue::Exposed& last = queue.expose(Bytes(half, kUntouched));
-  std::vector<SglDescriptor> list = {first.sgl(half), last.sgl(half)};
-  for (SglDescriptor& one : list) one.subtype = nvme::sgl_subtype::invalidate_key;
-  const host::RawReply reply = read_by_list(check, bench, queue, blocks, list, 32);
-  check.precondition(reply.ok(), "the product takes no list of two keyed descriptors");
-  check.bytes("memory of the first descriptor", first.data, ByteView{data}.first(half));
-  check.bytes("memory of the last descriptor", last.data, ByteView{data}.last(half));
-  if (reply.facts.invalidated) check.equal("the key that is invalidated", reply.facts.invalidated_key, last.key);
+  // Each piece has a key of its own.
+  for (std::size_t count = 2; count <= std::min<std::size_t>(list_length(bench), 4); ++count) {
+    Pieces pieces(queue, count, bytes, false);
+    for (SglDescriptor& one : pieces.list) one.subtype = nvme::sgl_subtype::invalidate_key;
+    const host::RawReply reply =
+        read_by_list(check, bench, queue, blocks, pieces.list, static_cast<std::uint32_t>(count * SglDescriptor::kSize));
+    check.precondition(reply.ok(), "the product takes no list of keyed descriptors");
+    pieces.hold(check, data, "what the Read brought");
+    if (reply.facts.invalidated) {
+      check.equal("the key that is invalidated, of " + std::to_string(count), reply.facts.invalidated_key, pieces.list.back().key);
+    }
+  }
 }
 
 CONFORMANCE_CASE(a_list_of_a_broken_length_is_refused, "fabrics.sgl.list-length", roles::controller, over_rdma,
@@ -240,6 +243,17 @@ CONFORMANCE_CASE(a_list_of_any_length_moves_all_data, "fabrics.sgl.list-whole", 
       check.success(read_by_list(check, bench, queue, blocks, pieces.list, length), "Read of what was written");
       pieces.hold(check, written, "what was written");
     }
+  }
+  // SGLS says that offsets are taken: the list may lie anywhere in its capsule.
+  const Bytes data = prepare(bench, queue, blocks, seed);
+  const std::uint32_t room = bench.declared().in_capsule_bytes;
+  constexpr std::uint32_t kTwo = 2 * SglDescriptor::kSize;
+  for (const std::uint32_t offset : {std::uint32_t{SglDescriptor::kSize}, (room - kTwo) & ~15u}) {
+    pieces.share(2, bytes, false);
+    const auto command = host::as_sqe(host::read(bench.nsid(), bench.first_lba(), blocks));
+    const host::RawReply reply = send_by_list(check, queue, command, pieces.list, kTwo, offset);
+    if (!check.success(reply, "Read with a list at offset " + std::to_string(offset) + " of its capsule")) return;
+    pieces.hold(check, data, "what the Read brought");
   }
 }
 
