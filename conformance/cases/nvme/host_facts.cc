@@ -92,7 +92,8 @@ void many_namespaces(EmbeddedSetup& setup) {
   constexpr std::uint32_t kMany = 1030;
   setup.subsystem.namespaces_max = 3 * kMany;
   setup.namespaces.clear();
-  for (std::uint32_t i = 0; i < kMany; ++i) setup.namespaces.push_back({.nsid = 1 + i * 2, .blocks = 8 + i});
+  // With gaps and without: where a list ends, the next one begins with the very next number.
+  for (std::uint32_t i = 0; i < kMany; ++i) setup.namespaces.push_back({.nsid = i < 1000 ? 1 + i * 2 : 1001 + i, .blocks = 8 + i});
 }
 
 }  // namespace
