@@ -16,14 +16,14 @@ class QueueFill {
   void run(std::size_t lines) {
     for (std::size_t line = 0; line < lines; ++line) {
       api_.make(line);
-      // Half of the Receives wait for the connection.
-      for (std::size_t end = 0; end < 2; ++end) receives(line, end, 0, api_.line(line).receive_depth / 2);
+      // Half of the Receives wait for the connection, or all.
+      for (std::size_t end = 0; end < 2; ++end) receives(line, end, 0, early(line));
       api_.establish(line);
     }
     for (int round = 0; round < 2; ++round) {
       for (std::size_t line = 0; line < lines; ++line) {
         for (std::size_t end = 0; end < 2; ++end) {
-          sends(line, end, round == 0 ? api_.line(line).receive_depth / 2 : 0);
+          sends(line, end, round == 0 ? early(line) : 0);
           moves(line, end, SweepKind::write);
           moves(line, end, SweepKind::read);
         }
@@ -42,6 +42,8 @@ class QueueFill {
 
   static std::uint64_t receive_tag(std::uint32_t i) { return 2 * std::uint64_t{i} + 1001; }
   static std::uint64_t request_tag(std::uint32_t i) { return 2 * std::uint64_t{i} + 2000; }
+
+  std::uint32_t early(std::size_t line) const { return api_.line(line).receive_depth / (line % 2 == 0 ? 1 : 2); }
 
   std::uint8_t next_byte() {
     ++fill_;

@@ -121,8 +121,8 @@ CONFORMANCE_CASE(nd_what_is_released_gives_its_address_back, "networkdirect.conn
   NdBench& nd = bench.nd();
   const auto c = nd.prepare();
   const NdAddress from(c->a.end->address(), nd.fresh_port());
-  enum class End : std::uint8_t { release, reject, disconnect, peer, queue_pair, cancel };
-  for (const End how : {End::release, End::reject, End::disconnect, End::peer, End::queue_pair, End::cancel, End::release}) {
+  enum class End : std::uint8_t { release, reject, refuse, disconnect, peer, queue_pair, cancel };
+  for (const End how : {End::release, End::reject, End::refuse, End::disconnect, End::peer, End::queue_pair, End::cancel, End::release}) {
     // Always from one port to one port: a connection that lingers is in the way.
     c->a.connector = c->a.end->connector();
     c->b.connector = c->b.end->connector();
@@ -141,6 +141,12 @@ CONFORMANCE_CASE(nd_what_is_released_gives_its_address_back, "networkdirect.conn
     if (how == End::reject) {
       says(check, "Reject", c->b.connector->Reject(nullptr, 0), {ND_SUCCESS});
       says(check, "Connect", ended(bench, asked, asking, *c->a.connector), {ND_CONNECTION_REFUSED});
+    } else if (how == End::refuse) {
+      NdRequest accepting;
+      const HRESULT accepted = accept_on(c->b, accepting);
+      check.require(ended(bench, asked, asking, *c->a.connector) == ND_SUCCESS, "Connect completes with ND_SUCCESS");
+      says(check, "Reject of a reply", c->a.connector->Reject(nullptr, 0), {ND_SUCCESS});
+      refused(check, "the Accept", ended(bench, accepted, accepting, *c->b.connector));
     } else if (how == End::cancel) {
       c->a.connector->CancelOverlappedRequests();
       says(check, "Connect", ended(bench, asked, asking, *c->a.connector), {ND_CANCELED});

@@ -360,6 +360,7 @@ CONFORMANCE_CASE(nd_notifications_follow_the_rule, "networkdirect.completion.not
   NdConnectTerms terms;
   terms.a.depth = terms.b.depth = 64;
   const auto c = bench.nd().connect(terms);
+  const bool resizes = (c->b.end->info().AdapterFlags & ND_ADAPTER_FLAG_CQ_RESIZE_SUPPORTED) != 0;
   NotifyModel model;
   struct Waiting {
     std::unique_ptr<NdRequest> request;
@@ -410,6 +411,8 @@ CONFORMANCE_CASE(nd_notifications_follow_the_rule, "networkdirect.completion.not
       case 6: {
         ND2_RESULT results[8];
         const auto most = static_cast<ULONG>(rng.next() % 8 + 1);
+        // Another depth changes nothing of it.
+        if (resizes && turn % 3 == 0) says(check, "Resize", c->b.queue->Resize(turn % 2 == 0 ? 64 : 100), {ND_SUCCESS});
         const ULONG count = c->b.queue->GetResults(results, most);
         check.equal("results", count, static_cast<ULONG>(std::min<std::uint64_t>(most, model.present())));
         model.take(count);
