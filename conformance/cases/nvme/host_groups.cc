@@ -21,14 +21,6 @@ void five_groups(EmbeddedSetup& setup) {
 }
 const furnished namespaces_in_five_groups{&five_groups};
 
-/// As many groups as there may be.
-void no_more_groups(EmbeddedSetup& setup) {
-  setup.namespaces.clear();
-  setup.subsystem.ana_groups_max = 5;
-  for (const std::uint32_t group : {3u, 5u, 1u, 4u, 2u})
-    setup.namespaces.push_back({.nsid = 6 - group, .blocks = 4096, .ana_group = group});
-}
-
 struct States {
   AnaState first, second;  ///< behind port 1 and port 2
 };
@@ -37,7 +29,9 @@ constexpr auto kOptimized = AnaState::optimized, kOther = AnaState::non_optimize
 constexpr std::array<States, 5> kPairs = {
     {{kOptimized, kOther}, {kOther, kOptimized}, {kNone, kOther}, {kOther, kNone}, {kOptimized, kNone}}};
 
-void each_group_has_its_path(HostBench& bench, Check& check) {
+}  // namespace
+
+CONFORMANCE_CASE(host_keeps_ana_groups_apart, "nvme.host.ana.groups", roles::host, namespaces_in_five_groups) {
   check.precondition(bench.subsystem().options().ana, "the controllers report ANA");
   const TwoPaths paths = connect_two_paths(bench, check);
   const auto& spaces = bench.subsystem().namespaces();
@@ -75,16 +69,6 @@ void each_group_has_its_path(HostBench& bench, Check& check) {
           wrong, 0u);
     }
   }
-}
-
-}  // namespace
-
-CONFORMANCE_CASE(host_keeps_ana_groups_apart, "nvme.host.ana.groups", roles::host, namespaces_in_five_groups) {
-  each_group_has_its_path(bench, check);
-}
-
-CONFORMANCE_CASE(host_knows_each_of_all_ana_groups, "nvme.host.ana.groups", roles::host, furnished{&no_more_groups}) {
-  each_group_has_its_path(bench, check);
 }
 
 }  // namespace fb::conformance
