@@ -1,5 +1,7 @@
 #include "conformance/runner/embedded.h"
 
+#include <atomic>
+
 #include "conformance/runner/embedded_controller.h"
 #include "conformance/runner/managed_setup.h"
 #include "model/transport/transfer_limit.h"
@@ -47,10 +49,15 @@ std::unique_ptr<rdma::Device> open_kernel_device(World& world, const DeviceOptio
 /// goes on with what it is about.
 class TolerantOfOrder final : public transport::TransportHooks {
  public:
-  bool departs(std::string_view point) override { return point == "tcp.host.sequence"; }
+  bool departs(std::string_view point) override { return point == "tcp.host.sequence" && ++tolerated_ < kMost; }
+
+ private:
+  /// Of a whole run, whose cases meet a few each. A product that sends them without end ends its connections.
+  static constexpr unsigned kMost = 100'000;
+  std::atomic<unsigned> tolerated_ = 0;
 };
 transport::TransportHooks& tolerant_of_order() {
-  static TolerantOfOrder hooks;  // it has no state
+  static TolerantOfOrder hooks;
   return hooks;
 }
 

@@ -14,6 +14,8 @@ using tcp::PduType;
 
 /// A PDU that claims more than this is not waited for: nothing that the bench asks for is as long.
 constexpr std::size_t kPduMax = 16u << 20;
+/// Nor is a product heard out that sends PDUs without end.
+constexpr std::size_t kUnreadMax = 1u << 16;
 /// How long a sender of a TermReq may leave the connection open (30 s), and a little more.
 constexpr Duration kTermReqLinger = Duration::s(35);
 /// In real time: how long is looked for what must not come after a TermReq.
@@ -154,9 +156,13 @@ void RawTcp::on_readable() {
     const MutableBytes part(room);
     const std::size_t got = stream_->receive({&part, 1});
     incoming_.insert(incoming_.end(), room, room + got);
-    if (got < sizeof room) break;
+    cut();
+    if (seen_.size() - taken_ > kUnreadMax) {
+      closed_ = true;
+      why_ = "PDUs without end that nobody asked for";
+    }
+    if (got < sizeof room || closed_) break;
   }
-  cut();
   if (stream_->finished()) closed_ = true;
 }
 

@@ -69,9 +69,11 @@ class TcpShared::Lingerer final : net::StreamHandler {
   void on_readable() override {
     if (over_) return;
     const MutableBytes scratch = shared_.scratch();
-    while (stream_->receive({&scratch, 1}) == scratch.size()) {
-    }
-    if (stream_->finished()) end();
+    // Who sends without end is not heard out.
+    constexpr unsigned kRoundsMost = 1024;
+    unsigned rounds = 0;
+    while (rounds < kRoundsMost && stream_->receive({&scratch, 1}) == scratch.size()) ++rounds;
+    if (stream_->finished() || rounds == kRoundsMost) end();
   }
   void on_end(const StreamEnd&) override { end(); }
   void end() {

@@ -94,18 +94,19 @@ def test_a_defect_costs_no_run(fabricbench, defect, tmp_path):
     assert all(case["reason"] for case in with_verdict(results, "inconclusive").values())
 
 
-# Against each of them a run without a budget for waits takes more than 1500 s.
-@pytest.mark.parametrize("defect", ["deaf", "wrong-cid", "io-unanswered"])
-def test_what_never_answers_costs_a_bounded_time(fabricbench, defect, tmp_path):
+# A loop over many values costs a few waits, not one for each: without a budget each of these takes more than 300 s.
+@pytest.mark.parametrize("defect, cases", [("deaf", "each_value_of_an_h2cdata_header_counts,no_h2cdata_is_taken_for_another,icresp_*,property_*"),
+                                           ("wrong-cid", "every_log_*,identify_*,icresp_*")])
+def test_what_never_answers_costs_a_bounded_time(fabricbench, defect, cases, tmp_path):
     report = tmp_path / "report"
     with running("--defect", defect) as (url, _):
         start = time.monotonic()
-        done = fabricbench("run", "--dut", url, "--report", report, timeout=900)
+        done = fabricbench("run", "--dut", url, "--case", cases, "--report", report, timeout=400)
         took = time.monotonic() - start
-    assert done.code in (1, 2) and took < 400, f"exit {done.code} after {took:.0f} s"
+    assert done.code in (1, 2) and took < 200, f"exit {done.code} after {took:.0f} s"
     results = json.loads((report / "results.json").read_text())
-    assert not with_verdict(results, "error") and len(results["cases"]) > 100
-    assert with_verdict(results, "fail") and len(with_verdict(results, "pass")) > 5
+    assert not with_verdict(results, "error") and len(results["cases"]) > 10
+    assert with_verdict(results, "pass")
     longest = max(case["duration_wall_us"] for case in results["cases"])
     assert longest < 70e6, f"a case took {longest / 1e6:.0f} s"
 
