@@ -23,7 +23,7 @@ CONFORMANCE_CASE(fdp_namespace_has_the_handles_of_its_list, "nvme.fdp.namespace.
                  needs(manages_namespaces), having_fdp) {
   FdpScene scene(bench, check);
   need_group_alone(scene, check, 3);
-  const std::uint16_t last = count_of(scene) - 1u;
+  const std::uint16_t last = static_cast<std::uint16_t>(count_of(scene) - 1);
   const std::uint32_t nsid = scene.made({last, 0, 1});
   const std::uint16_t expected[] = {last, 0, 1};
   for (const nvme::HandleStatus& one : scene.statuses(nsid)) {
@@ -39,7 +39,7 @@ CONFORMANCE_CASE(fdp_list_is_at_most_as_long_as_there_are_handles, "nvme.fdp.nam
   (void)scene.group();
   FdpScene::Handles list;
   for (std::uint16_t handle = 0; handle <= std::min<std::size_t>(count_of(scene), 128); ++handle) {
-    list.push_back(std::min<std::uint16_t>(handle, count_of(scene) - 1u));
+    list.push_back(std::min(handle, static_cast<std::uint16_t>(count_of(scene) - 1)));
   }
   check.status(scene.create(list), sc::invalid_placement_handle_list);
 }
