@@ -346,11 +346,9 @@ CONFORMANCE_CASE(fdp_statistics_count_host_bytes, "nvme.fdp.statistics.host", ro
 }
 
 CONFORMANCE_CASE(fdp_statistics_count_write_zeroes, "nvme.fdp.statistics.zeroes", roles::controller, needs(kHasFdp),
-                 needs(manages_namespaces), having_fdp) {
+                 needs(manages_namespaces), needs(claims_oncs<nvme::oncs_bits::write_zeroes>), having_fdp) {
   FdpScene scene(bench, check);
   const std::uint32_t nsid = scene.made({0});
-  const bool has = (bench.declared().identify().get(nvme::id_ctrl::oncs) & nvme::oncs_bits::write_zeroes) != 0;
-  check.precondition(has, "Write Zeroes is supported");
   const std::uint64_t before = scene.counter(st::hbmw);
   check.precondition_success(scene.io().send(host::write_zeroes(nsid, 0, 16)).wait(), "Write Zeroes");
   check.equal("HBMW after Write Zeroes of 16 blocks", scene.counter(st::hbmw), before + 16 * kFirstBlockBytes);
