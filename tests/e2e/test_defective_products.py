@@ -103,7 +103,7 @@ def test_what_never_answers_costs_a_bounded_time(fabricbench, defect, cases, tmp
         start = time.monotonic()
         done = fabricbench("run", "--dut", url, "--case", cases, "--report", report, timeout=400)
         took = time.monotonic() - start
-    assert done.code in (1, 2) and took < 200, f"exit {done.code} after {took:.0f} s"
+    assert done.code in (0, 1, 2) and took < 200, f"exit {done.code} after {took:.0f} s"
     results = json.loads((report / "results.json").read_text())
     assert not with_verdict(results, "error") and len(results["cases"]) > 10
     assert with_verdict(results, "pass")

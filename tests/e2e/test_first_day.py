@@ -16,7 +16,7 @@ COMMANDS = [[], ["run"], ["init"], ["selftest"], ["list"], ["requirements"], ["r
             ["proxy"], ["ctl"], ["replay"], ["campaign"], ["shrink"], ["check"], ["devices"],
             ["target"], ["host"], *[["host", one] for one in ("discover", "connect", "identify", "read", "write", "zones", "append", "zone",
                                                              "io", "drive")],
-            ["mctp"], ["mctp", "exec"], ["mctp", "serve"],
+            ["mctp"], ["mctp", "exec"], ["mctp", "proxy"], ["mctp", "serve"],
             ["networkdirect"], *[["networkdirect", one] for one in ("install", "remove", "list", "verify")]]
 NAMES = [" ".join(one) or "fabricbench" for one in COMMANDS]
 #: Their standard output is not theirs alone: a protocol, groups of commands.

@@ -187,7 +187,7 @@ CONFORMANCE_CASE(write_data_in_capsule_is_what_is_written, "fabrics.rdma.in-caps
   const std::uint32_t room = std::max(bench.declared().in_capsule_bytes, 2 * block);
   const Bytes data = pattern(room, 3);
   std::uint16_t cid = 0x700;
-  for (const std::uint32_t offset : {0u, block, 4u, (room / 2) & ~3u, (room - block) & ~3u}) {
+  for (const std::uint32_t offset : {0u, block, (room / 2) & ~3u, (room - block) & ~3u}) {
     if (offset > room - block) continue;
     const Bytes capsule = capsule_of(command, ++cid, SglDescriptor::in_capsule(offset, block), data);
     check.require_success(answered(check, queue.send_capsule(capsule, cid).wait()), "Write");
