@@ -2,7 +2,7 @@
 
     ci/interop [--all] [--list] [--bench PROGRAM] [--jobs CELLS] [--budget SECONDS] [--again] [--build-kernel] [CELL-PATTERN ...]
 
-Without a pattern: each kind of cell on the newest kernel that it has, without those that wait for minutes. --all: the whole matrix.
+Without a pattern: each kind of cell on the newest kernel that is settled, without those that wait for minutes. --all: the whole matrix.
 
 Exit code 0: nothing failed and something ran. 1: a cell failed. 2: nothing could be run. 130: interrupted.
 """
@@ -31,6 +31,7 @@ from interop.guest.archive import Archive, Unavailable, cache_root
 from interop.lane import lifeline, network
 from interop.lane.bench import Bench, CellFailure
 from interop.lane.matrix import CELLS, Cell, Scene
+from interop.lane.scene import SETTLED
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EVIDENCE = ROOT / "build" / "interop"
@@ -234,13 +235,15 @@ def version_of(kernel: str) -> list[int]:
 
 
 def newest(cells: list[Cell]) -> list[Cell]:
-    """Of each kind the cell with the newest kernel, without those that wait for nearly all of their time."""
+    """Of each kind the cell with the newest settled kernel, without those that wait for nearly all of their time."""
     best: dict[str, Cell] = {}
     for one in cells:
+        if version_of(one.kernel) > version_of(SETTLED):
+            continue
         kept = best.setdefault(kind_of(one), one)
         if version_of(one.kernel) > version_of(kept.kernel):
             best[kind_of(one)] = one
-    return [one for one in cells if best[kind_of(one)] is one and not one.waits]
+    return [one for one in best.values() if not one.waits]
 
 
 def chosen_of(patterns: list[str], whole: bool = True) -> list[Cell]:
@@ -256,7 +259,7 @@ def main() -> int:
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("patterns", nargs="*", metavar="CELL-PATTERN",
                         help="those whose names match, as tcp-*-6.12; '!PATTERN' leaves out")
-    parser.add_argument("--all", action="store_true", help="every cell; without it and a pattern, each kind on its newest kernel")
+    parser.add_argument("--all", action="store_true", help="every cell; without it and a pattern, each kind on the newest settled kernel")
     parser.add_argument("--list", action="store_true", help="print the cells")
     parser.add_argument("--bench", type=pathlib.Path, metavar="PROGRAM",
                         default=ROOT / "build/release/bin/fabricbench")

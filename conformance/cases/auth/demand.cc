@@ -69,8 +69,8 @@ CONFORMANCE_CASE(auth_of_an_io_queue_is_its_own, "auth.controller.demand.io-queu
   if (authreq == 0) {
     // The controller may leave it at the admin queue's, and then may not ask later.
     check.success(queue.send(host::flush(bench.nsid())).wait(), "Flush on an I/O queue whose Connect response has AUTHREQ 0");
-    return;
   }
+  check.precondition(authreq != 0, "the controller asks for authentication on an I/O queue");
   check.status(queue.send(host::flush(bench.nsid())).wait(), sc::authentication_required, "Flush before authentication of the I/O queue");
   const std::string why = bench.authenticate(queue);
   check.require(why.empty(), "the I/O queue authenticates", why);

@@ -241,6 +241,7 @@ CONFORMANCE_CASE(auth_works_on_every_queue, "auth.controller.demand.every-queue"
   const bool both_ways = bench.authentication().controller_secret.has_value();
   RawAssociation& association = bench.associate();
   const std::vector<host::RawQueue*> queues = connected_io_queues(check, association, bench.nsid());
+  check.precondition(!queues.empty(), "the controller asks for authentication on an I/O queue");
   for (host::RawQueue* queue : queues) {
     // All those before have authenticated.
     expect_all_refused(check, *queue, false, bench.nsid(), "before authentication of I/O queue " + std::to_string(queue->options().qid));
