@@ -31,7 +31,7 @@ from interop.guest.archive import Archive, Unavailable, cache_root
 from interop.lane import lifeline, network
 from interop.lane.bench import Bench, CellFailure
 from interop.lane.matrix import CELLS, Cell, Scene
-from interop.lane.scene import SETTLED
+from interop.lane.scene import SETTLED, version_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EVIDENCE = ROOT / "build" / "interop"
@@ -228,10 +228,6 @@ def matching(cells: list[Cell], patterns: list[str]) -> list[Cell]:
 
 def kind_of(cell: Cell) -> str:
     return cell.name.removesuffix(f"-{cell.kernel}")
-
-
-def version_of(kernel: str) -> list[int]:
-    return [int(number) for number in re.findall(r"[0-9]+", kernel)]
 
 
 def newest(cells: list[Cell]) -> list[Cell]:

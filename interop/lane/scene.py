@@ -4,6 +4,7 @@ import base64
 import io
 import json
 import pathlib
+import re
 import shlex
 import shutil
 import subprocess
@@ -137,6 +138,10 @@ KERNELS = ("6.1", "6.12", "7.3")
 SETTLED = "6.12"
 # Those that authenticate and have TLS.
 SECURE_KERNELS = KERNELS[1:]
+
+
+def version_of(kernel: str) -> list[int]:
+    return [int(number) for number in re.findall(r"[0-9]+", kernel)]
 
 
 def cell(name: str, title: str, kernels: tuple[str, ...] = ("6.1",), link: str = "tap",
