@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "conformance/oracle/exchange.h"
+#include "wire/nvme/events.h"
 #include "wire/nvme/identify.h"
 #include "wire/nvme/sqe.h"
 
@@ -36,7 +37,7 @@ class IdentifyPages {
   }
   /// The page that this answer brings, if it was not changed meanwhile.
   const IdentifyPage* on_answer(const Exchange& one) {
-    if (changes(one)) {
+    if (changes(one) || announces_change(one)) {
       change(&one.subsystem(), one.ended);
       return nullptr;
     }
@@ -91,6 +92,12 @@ class IdentifyPages {
   }
 
  private:
+  /// The controller says that namespaces have changed, by whomever.
+  static bool announces_change(const Exchange& one) {
+    if (!one.ok() || !one.is(nvme::AdminOpcode::async_event_request)) return false;
+    const nvme::Event event = nvme::Event::from_dw0(one.answer().get(nvme::cqe::dw0));
+    return event.type == nvme::EventType::notice && event.info == nvme::event_info::notice_namespace_attribute;
+  }
   /// Commands behind which Identify may say something else.
   static bool changes(const Exchange& one) {
     using nvme::AdminOpcode;
