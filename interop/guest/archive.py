@@ -36,8 +36,11 @@ def cache_root() -> pathlib.Path:
 
 
 class Archive:
-    def __init__(self, root: pathlib.Path):
+    """That of this machine's release with its backports, or that of another release: each has a folder of its own."""
+
+    def __init__(self, root: pathlib.Path, release: str = ""):
         self.root = root
+        self._release = release
         for folder in ("lists/partial", "cache/archives/partial", "etc", "debs"):
             (root / folder).mkdir(parents=True, exist_ok=True)
         (root / "status").touch()
@@ -55,14 +58,14 @@ class Archive:
         ]
 
     def _write_sources(self) -> None:
-        release = codename()
-        security = MIRROR + "-security"
+        release = self._release or codename()
         lines = [f"deb {MIRROR} {release} main",
                  f"deb {MIRROR} {release}-updates main",
-                 f"deb {MIRROR} {release}-backports main",
-                 f"deb {security} {release}-security main"]
-        # Kernels alone: what is in a backports suite is not taken for anything else. A mirror may keep an old list of it.
-        lines += [f"deb [check-valid-until=no] {MIRROR} {suite} main" for suite in LATER_SUITES if not suite.startswith(release)]
+                 f"deb {MIRROR}-security {release}-security main"]
+        if not self._release:
+            lines.append(f"deb {MIRROR} {release}-backports main")
+            # Kernels alone: what is in a backports suite is not taken for anything else. A mirror may keep an old list of it.
+            lines += [f"deb [check-valid-until=no] {MIRROR} {suite} main" for suite in LATER_SUITES if not suite.startswith(release)]
         path = self.root / "etc" / "sources.list"
         text = "\n".join(lines) + "\n"
         if not path.exists() or path.read_text() != text:
@@ -97,6 +100,14 @@ class Archive:
         if missing:
             raise Unavailable("no package: " + ", ".join(sorted(missing)))
         return sorted(found, key=lambda package: package.name)
+
+    def closure(self, names: list[str]) -> list[str]:
+        """These packages and all that they depend on, recommended ones left out."""
+        done = self._apt("apt-get", "install", "--yes", "--no-install-recommends", "--print-uris", *names)
+        found = re.findall(r"^'\S+' ([^_\s]+)_\S+ \d+ ", done.stdout, re.MULTILINE)
+        if done.returncode != 0 or not found:
+            raise Unavailable("no package: " + reason_in(done.stderr))
+        return sorted(found)
 
     def depends_of(self, package: str, suite: str = "") -> list[str]:
         """The names of the packages that a package depends on now."""

@@ -151,7 +151,7 @@ def _make(folder: pathlib.Path, debs: list[pathlib.Path], release: str,
         for path in (packages, tree, made):
             path.mkdir()
         for deb in debs:
-            _unpack(deb, packages)
+            unpack(deb, packages)
         (made / "vmlinux").write_bytes(kernel_in(packages))
         _fill(tree, packages, release)
         cpio.write(tree, made / "initrd")
@@ -170,7 +170,7 @@ def _forget_cut_off(cache: pathlib.Path) -> None:
             shutil.rmtree(left, ignore_errors=True)
 
 
-def _unpack(deb: pathlib.Path, to: pathlib.Path) -> None:
+def unpack(deb: pathlib.Path, to: pathlib.Path) -> None:
     done = subprocess.run(["dpkg-deb", "-x", deb, to], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         deb.unlink(missing_ok=True)  # a cut download; the next build fetches it again

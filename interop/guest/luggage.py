@@ -23,19 +23,24 @@ def carry(image: Image, folder: pathlib.Path, *programs: pathlib.Path) -> Image:
         if not program.exists():
             raise Unavailable(f"no {program}")
     folder.mkdir(parents=True)
-    (folder / "release").write_text(image.release + "\n")
-    (folder / "vmlinux").symlink_to(image.kernel)
     with tempfile.TemporaryDirectory(dir=folder) as tree_name:
         tree = pathlib.Path(tree_name)
         for program in programs:
             _pack(program, tree)
-        cpio.write(tree, folder / "luggage")
+        add(image, folder, tree)
+    return load(folder)
+
+
+def add(image: Image, folder: pathlib.Path, tree: pathlib.Path) -> None:
+    """Makes `folder` an image that has what is in the tree, too."""
+    (folder / "release").write_text(image.release + "\n")
+    (folder / "vmlinux").symlink_to(image.kernel)
+    cpio.write(tree, folder / "luggage")
     with open(folder / "initrd", "wb") as whole:
         for part in (image.initrd, folder / "luggage"):
             with open(part, "rb") as content:
                 shutil.copyfileobj(content, whole)
     (folder / "luggage").unlink()
-    return load(folder)
 
 
 def _pack(program: pathlib.Path, tree: pathlib.Path) -> None:

@@ -27,6 +27,7 @@ from collections.abc import Callable, Iterator
 from interop.guest import guest as guests
 from interop.guest import image as images
 from interop.guest import kernel as kernels
+from interop.guest import userland
 from interop.guest.archive import Archive, Unavailable, cache_root
 from interop.lane import lifeline, network
 from interop.lane.bench import Bench, CellFailure
@@ -80,7 +81,7 @@ def prepare(flavour: str, known: dict) -> images.Image:
         if flavour not in known:
             try:
                 guests.require_qemu()
-                known[flavour] = images.build(flavour)
+                known[flavour] = userland.build(flavour)
             except Unavailable as missing:
                 known[flavour] = missing
             except (OSError, subprocess.CalledProcessError) as problem:  # no such program, no room, no permission

@@ -194,6 +194,16 @@ cat /sys/class/nvme/nvme0/state; exit 1
 """
 
 
+def wait_for_blocks(count: int) -> str:
+    """Until so many namespaces of the first subsystem are there, and no more."""
+    return f"""for i in $(seq 200); do
+  [ "$(ls -d /sys/block/nvme0n* 2>/dev/null | wc -l)" = {count} ] && exit 0
+  sleep 0.1
+done
+ls /sys/block; exit 1
+"""
+
+
 def connect(transport: str, address: str, nqn: str, port: int = 4420, queues: int = 2,
             options: str = "") -> str:
     """Connects as a host, and waits for the namespace."""

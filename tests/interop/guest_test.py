@@ -21,8 +21,8 @@ from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from interop.guest import cpio, guest, image, kernel, vmlinux  # noqa: E402
-from interop.guest.archive import Package, Unavailable, reason_in  # noqa: E402
+from interop.guest import cpio, guest, image, kernel, userland, vmlinux  # noqa: E402
+from interop.guest.archive import Archive, Package, Unavailable, reason_in  # noqa: E402
 from interop.lane import __main__ as lane  # noqa: E402
 from interop.lane import document, lifeline, line, matrix, scene  # noqa: E402
 
@@ -72,7 +72,7 @@ class Cache(unittest.TestCase):
     def test_an_interrupted_build_leaves_nothing(self):
         with tempfile.TemporaryDirectory() as folder:
             made = pathlib.Path(folder) / "guest" / "6.1-abc"
-            with mock.patch.object(image, "_unpack"), \
+            with mock.patch.object(image, "unpack"), \
                  mock.patch.object(pathlib.Path, "read_bytes", side_effect=KeyboardInterrupt):
                 with self.assertRaises(KeyboardInterrupt):
                     image._make(made, [], "6.1.0", lambda packages: (packages / "vmlinuz").read_bytes())
@@ -95,6 +95,74 @@ class Apt(unittest.TestCase):
         self.assertIn("Could not connect", reason_in(said))
         self.assertEqual(reason_in("one\ntwo\n"), "two")
         self.assertEqual(reason_in(""), "no reason given")
+
+
+    def test_another_release_has_sources_and_lists_of_its_own(self):
+        with tempfile.TemporaryDirectory() as folder:
+            here, later = pathlib.Path(folder) / "apt", pathlib.Path(folder) / "apt-trixie"
+            with mock.patch("interop.guest.archive.codename", return_value="bookworm"):
+                Archive(here)
+                Archive(later, "trixie")
+            sources = (later / "etc/sources.list").read_text()
+            self.assertNotIn("bookworm", sources)
+            self.assertNotIn("backports", sources)
+            self.assertIn("trixie-security", sources)
+            self.assertIn("bookworm-backports", (here / "etc/sources.list").read_text())
+
+    def test_the_dependencies_of_packages_are_those_that_apt_would_install(self):
+        said = ("Reading package lists...\n"
+                "'http://a/libc6_2.41-12_amd64.deb' libc6_2.41-12_amd64.deb 2850108 MD5Sum:00\n"
+                "'http://a/libcap2_2.75_amd64.deb' libcap2_1%3a2.75-10_amd64.deb 28988 MD5Sum:00\n")
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(Archive, "_apt") as apt:
+            archive = Archive(pathlib.Path(folder), "trixie")
+            apt.return_value = subprocess.CompletedProcess([], 0, said, "")
+            self.assertEqual(archive.closure(["nvme-cli"]), ["libc6", "libcap2"])
+            apt.return_value = subprocess.CompletedProcess([], 100, "", "E: Unable to locate package nvme-cli\n")
+            with self.assertRaisesRegex(Unavailable, "no package: Unable to locate package nvme-cli"):
+                archive.closure(["nvme-cli"])
+
+
+class Userlands(unittest.TestCase):
+    """Programs of a later Debian in an image."""
+
+    def test_a_kernel_alone_is_its_image(self):
+        with mock.patch.object(image, "build", return_value="the image") as build:
+            self.assertEqual(userland.build("7.3"), "the image")
+        build.assert_called_once_with("7.3")
+
+    def test_every_cell_asks_for_one_that_is_known(self):
+        for one in matrix.CELLS:
+            kernel_name, _, wanted = one.flavour.partition("+")
+            self.assertIn(kernel_name, image.FLAVOURS)
+            self.assertIn(wanted, ["", *userland.USERLANDS])
+
+    def test_packages_that_are_not_to_be_had_are_told(self):
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(image, "build"), \
+             mock.patch.object(userland, "cache_root", return_value=pathlib.Path(folder)), \
+             mock.patch.object(Archive, "refresh", side_effect=Unavailable("the package archive cannot be read: no network")):
+            with self.assertRaisesRegex(Unavailable, "no network"):
+                userland.build("7.3+nvme-cli")
+
+    def test_the_packages_have_a_root_of_their_own_behind_the_first_image(self):
+        def unpack(deb: pathlib.Path, to: pathlib.Path) -> None:
+            (to / "usr/bin").mkdir(parents=True, exist_ok=True)
+            (to / "usr/bin" / deb.name).write_text("program")
+            (to / "usr/share/doc" / deb.name).mkdir(parents=True)
+        with tempfile.TemporaryDirectory() as name:
+            cache = pathlib.Path(name)
+            (cache / "base").mkdir()
+            for part in ("vmlinux", "initrd"):
+                (cache / "base" / part).write_bytes(part.encode())
+            with mock.patch.object(image, "unpack", side_effect=unpack):
+                made = cache / "7.3+nvme-cli-abc"
+                userland._make(made, [pathlib.Path("nvme"), pathlib.Path("tlshd")], image.Image(cache / "base", "7.3.0"))
+            self.assertEqual(sorted(one.name for one in cache.iterdir()), ["7.3+nvme-cli-abc", "base"])
+            self.assertEqual(image.load(made).release, "7.3.0")
+            data = (made / "initrd").read_bytes()
+            self.assertTrue(data.startswith(b"initrd"))
+            for part in (b"opt/trixie/usr/bin/nvme\0", b"opt/trixie/usr/bin/tlshd\0", b"opt/trixie/bin\0", b"opt/trixie/etc/nvme/hostnqn\0"):
+                self.assertIn(part, data)
+            self.assertNotIn(b"usr/share/doc", data)
 
 
 class Kernel(unittest.TestCase):

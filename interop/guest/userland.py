@@ -1,0 +1,131 @@
+"""Programs of a later Debian with their own libraries, in an image: a root of their own in the guest, entered by chroot.
+
+    python3 -m interop.guest.userland 7.3+nvme-cli     builds (or finds) the image and prints its folder
+
+The packages come from that release's archive, with all that they depend on; they are unpacked and never installed, and the
+guest's own programs stay as they are. An image is cached by the digests of its packages, of the image that it adds to, and
+of this script.
+"""
+
+import hashlib
+import pathlib
+import shutil
+import sys
+import tempfile
+from dataclasses import dataclass
+
+from interop.guest import image, luggage
+from interop.guest.archive import Archive, Package, Unavailable, cache_root
+from interop.guest.image import HOST_ID, HOST_NQN, Image
+
+RELEASE = "trixie"
+ROOT = f"/opt/{RELEASE}"
+INSIDE = f"chroot {ROOT}"
+
+
+@dataclass(frozen=True)
+class Userland:
+    """What is wanted, and what its packages ask for that only their installation or their service manager uses."""
+    packages: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
+
+
+FOR_INSTALLATION = ("adduser", "debconf", "dpkg", "init-system-helpers", "libsystemd-shared", "login.defs", "mount", "passwd",
+                    "systemd", "tar", "tzdata", "uuid-runtime")
+USERLANDS = {
+    "nvme-cli": Userland(("nvme-cli",), FOR_INSTALLATION),
+    "ktls-utils": Userland(("ktls-utils", "keyutils"), FOR_INSTALLATION),
+    "nvme-stas": Userland(("nvme-stas", "dbus-daemon", "dbus-system-bus-common", "nvme-cli"), FOR_INSTALLATION),
+}
+
+# Links of the file system standard, which a package has that nothing here depends on.
+MERGED = ("bin", "lib", "lib64", "sbin")
+# What no program reads here.
+UNREAD = ("usr/share/doc", "usr/share/info", "usr/share/locale", "usr/share/man", "usr/share/lintian", "usr/share/zoneinfo",
+          "usr/lib/x86_64-linux-gnu/gconv")
+
+
+def build(name: str) -> Image:
+    """KERNEL+USERLAND, or KERNEL alone: from the cache or made now. Unavailable says what is missing."""
+    kernel, _, wanted = name.partition("+")
+    base = image.build(kernel)
+    if not wanted:
+        return base
+    userland = USERLANDS[wanted]
+    archive = Archive(cache_root() / f"apt-{RELEASE}", RELEASE)
+    archive.refresh()
+    packages = archive.find([one for one in archive.closure(list(userland.packages)) if one not in userland.left_out])
+    folder = _folder(name, packages, base)
+    if not folder.exists():
+        _make(folder, archive.fetch(packages), base)
+    return image.load(folder)
+
+
+def mount() -> str:
+    """Once in a guest, before a program is run in there."""
+    return f"for each in proc sys dev run tmp; do mount --rbind /$each {ROOT}/$each || exit 1; done\n"
+
+
+def _folder(name: str, packages: list[Package], base: Image) -> pathlib.Path:
+    digest = hashlib.sha256(base.folder.name.encode())
+    for package in packages:
+        digest.update(f"{package.name} {package.digest}\n".encode())
+    digest.update(pathlib.Path(__file__).read_bytes())
+    return cache_root() / "guest" / f"{name}-{digest.hexdigest()[:16]}"
+
+
+def _make(folder: pathlib.Path, debs: list[pathlib.Path], base: Image) -> None:
+    with tempfile.TemporaryDirectory(prefix="build-", dir=folder.parent) as work_name:
+        work = pathlib.Path(work_name)
+        root, made = work / "tree" / ROOT.lstrip("/"), work / "made"
+        root.mkdir(parents=True)
+        made.mkdir()
+        for name in MERGED:
+            (root / "usr" / name).mkdir(parents=True)
+            (root / name).symlink_to(f"usr/{name}")
+        for deb in debs:
+            image.unpack(deb, root)
+        for name in UNREAD:
+            shutil.rmtree(root / name, ignore_errors=True)
+        _write_texts(root)
+        luggage.add(base, made, work / "tree")
+        try:
+            made.rename(folder)
+        except OSError:
+            if not folder.exists():  # else somebody else was faster, with the same bytes
+                raise
+
+
+def _write_texts(root: pathlib.Path) -> None:
+    """What their installation would have left behind."""
+    for name in ("proc", "sys", "dev", "run", "tmp", "root", "etc/nvme", "var/lib"):
+        (root / name).mkdir(parents=True, exist_ok=True)
+    texts = {
+        "etc/passwd": "root:x:0:0:root:/root:/bin/sh\nmessagebus:x:100:100::/nonexistent:/usr/sbin/nologin\n",
+        "etc/group": "root:x:0:\nmessagebus:x:100:\n",
+        "etc/hosts": "127.0.0.1 localhost\n",
+        "etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
+        "etc/machine-id": HOST_ID.replace("-", "") + "\n",
+        "etc/nvme/hostnqn": HOST_NQN + "\n",
+        "etc/nvme/hostid": HOST_ID + "\n",
+    }
+    for name, text in texts.items():
+        (root / name).write_text(text)
+
+
+def main() -> int:
+    name = sys.argv[1] if len(sys.argv) > 1 else f"7.3+{next(iter(USERLANDS))}"
+    kernel, _, wanted = name.partition("+")
+    if kernel not in image.FLAVOURS or wanted not in USERLANDS:
+        print(f"userland: no '{name}'; known are {', '.join(f'KERNEL+{one}' for one in USERLANDS)}", file=sys.stderr)
+        return 2
+    try:
+        print(build(name).folder)
+    except Unavailable as missing:
+        print(f"userland: {missing}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
