@@ -30,19 +30,19 @@ class Userland:
     left_out: tuple[str, ...] = ()
 
 
-FOR_INSTALLATION = ("adduser", "debconf", "dpkg", "init-system-helpers", "libsystemd-shared", "login.defs", "mount", "passwd",
-                    "systemd", "tar", "tzdata", "uuid-runtime")
+FOR_INSTALLATION = ("adduser", "debconf", "dpkg", "init-system-helpers", "login.defs", "mount", "passwd", "systemd", "tar", "tzdata",
+                    "uuid-runtime")
 USERLANDS = {
     "nvme-cli": Userland(("nvme-cli",), FOR_INSTALLATION),
-    "ktls-utils": Userland(("ktls-utils", "keyutils"), FOR_INSTALLATION),
-    "nvme-stas": Userland(("nvme-stas", "dbus-daemon", "dbus-system-bus-common", "nvme-cli"), FOR_INSTALLATION),
+    "ktls-utils": Userland(("ktls-utils", "nvme-cli"), FOR_INSTALLATION),
+    "nvme-stas": Userland(("nvme-stas", "dbus-daemon", "dbus-system-bus-common", "nvme-cli", "udev"), FOR_INSTALLATION),
 }
 
 # Links of the file system standard, which a package has that nothing here depends on.
 MERGED = ("bin", "lib", "lib64", "sbin")
 # What no program reads here.
 UNREAD = ("usr/share/doc", "usr/share/info", "usr/share/locale", "usr/share/man", "usr/share/lintian", "usr/share/zoneinfo",
-          "usr/lib/x86_64-linux-gnu/gconv")
+          "usr/lib/x86_64-linux-gnu/gconv", "usr/lib/udev/hwdb.d", "usr/lib/udev/rules.d")
 
 
 def build(name: str) -> Image:

@@ -24,7 +24,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 from interop.guest import cpio, guest, image, kernel, userland, vmlinux  # noqa: E402
 from interop.guest.archive import Archive, Package, Unavailable, reason_in  # noqa: E402
 from interop.lane import __main__ as lane  # noqa: E402
-from interop.lane import document, lifeline, line, matrix, scene  # noqa: E402
+from interop.lane import document, lifeline, line, matrix, nvme_cli, scene, tlshd  # noqa: E402
+from interop.lane.bench import CellFailure  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -163,6 +164,42 @@ class Userlands(unittest.TestCase):
             for part in (b"opt/trixie/usr/bin/nvme\0", b"opt/trixie/usr/bin/tlshd\0", b"opt/trixie/bin\0", b"opt/trixie/etc/nvme/hostnqn\0"):
                 self.assertIn(part, data)
             self.assertNotIn(b"usr/share/doc", data)
+
+
+class Tlshd(unittest.TestCase):
+    """What the lane reads in its log."""
+
+    def test_every_handshake_has_the_cipher_of_its_key(self):
+        done = "tlshd[1]: Session description: (TLS1.3)--(AES-128-GCM)\ntlshd[1]: Handshake with unknown (192.0.2.1) was successful\n"
+        self.assertEqual(tlshd.expect_ciphers(done * 3, ["TLS_AES_128_GCM_SHA256"]), 3)
+        for text, suites in ((done, ["TLS_AES_256_GCM_SHA384"]), ("", ["TLS_AES_128_GCM_SHA256"]),
+                             (done + "tlshd[2]: Handshake with 'unknown' (192.0.2.1) failed\n", ["TLS_AES_128_GCM_SHA256"])):
+            with self.assertRaises(CellFailure):
+                tlshd.expect_ciphers(text, suites)
+
+
+class NvmeCli(unittest.TestCase):
+    """What the lane reads in its output."""
+
+    def guest(self, output: str) -> mock.Mock:
+        return mock.Mock(run=mock.Mock(return_value=guest.Outcome(0, output)))
+
+    def test_output_that_is_no_json_is_a_failure(self):
+        self.assertEqual(nvme_cli.asked(self.guest('{"device":"nvme0"}'), "connect"), {"device": "nvme0"})
+        with self.assertRaisesRegex(CellFailure, "no JSON"):
+            nvme_cli.asked(self.guest("failed to add controller"), "connect")
+
+    def test_its_version_is_that_of_both(self):
+        said = "nvme version 2.13 (git 2.13)\nlibnvme version 1.13 (git 1.13)\n"
+        self.assertEqual(nvme_cli.version(self.guest(said)), "2.13, libnvme 1.13")
+        with self.assertRaises(CellFailure):
+            nvme_cli.version(self.guest("nvme: not found"))
+
+    def test_members_that_differ_are_told(self):
+        nvme_cli.expect_in({"nsze": 8, "ncap": 8}, {"nsze": 8}, "a namespace")
+        for seen in ({"nsze": 9}, {}):
+            with self.assertRaisesRegex(CellFailure, "a namespace"):
+                nvme_cli.expect_in(seen, {"nsze": 8}, "a namespace")
 
 
 class Kernel(unittest.TestCase):
