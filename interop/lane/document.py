@@ -63,7 +63,8 @@ def has_all_outcomes(text: str) -> bool:
     seen = next((match.group(0) for match in PART.finditer(text) if match.group(2) == "seen"), "")
     # Kernels that are not settled yet come and go.
     settled = [one.name for one in CELLS if version_of(one.kernel) <= version_of(SETTLED)]
-    return [name for name in re.findall(r"^\| `(\S+)`", seen, re.MULTILINE) if name in settled] == settled
+    later = {one.name for one in CELLS} - set(settled)
+    return [name for name in re.findall(r"^\| `(\S+)`", seen, re.MULTILINE) if name not in later] == settled
 
 
 def tables_of(kept: Evidence, known: dict[str, list[dict]]) -> dict[str, str]:
