@@ -1,16 +1,9 @@
 #include "conformance/live/bus_judge.h"
 
-#include <algorithm>
-
-#include "conformance/runner/watched.h"
-
 namespace fb::live {
 
-using conformance::CaseResult;
-using conformance::LiveFinding;
 using conformance::Role;
 using conformance::Side;
-using conformance::Verdict;
 
 namespace {
 
@@ -41,13 +34,7 @@ void BusJudge::tell_new(std::size_t line) {
     const monitors::Finding& found = all[told_[line]];
     // What the others say here is what the proxy has let through.
     if (!speakers_[line].contains(static_cast<std::uint8_t>(found.blamed.number))) continue;
-    const bool known = std::ranges::any_of(findings_, [&](const LiveFinding& one) {
-      return one.side == side_of(line) && one.finding.rule == found.rule && one.finding.packet == found.packet &&
-             one.finding.text == found.text;
-    });
-    if (known) continue;
-    findings_.push_back({found, side_of(line)});
-    if (on_finding) on_finding(findings_.back());
+    findings_.add(found, side_of(line), on_finding);
   }
 }
 
@@ -57,40 +44,14 @@ void BusJudge::finish() {
     told_[line] = 0;
     tell_new(line);
   }
-  std::ranges::stable_sort(findings_, {}, [](const LiveFinding& one) { return one.finding.packet; });
+  findings_.sort();
 }
 
 conformance::RunResult BusJudge::result() const {
-  conformance::RunResult run;
-  run.live = findings_;
-  std::set<monitors::Rule> judged;
-  for (const monitors::Monitors& judge : judges_) {
-    for (const monitors::Rule rule : judge.judged()) judged.insert(rule);
-  }
-  const auto add = [&](monitors::Rule rule, Role role) -> CaseResult& {
-    CaseResult& result = run.cases.emplace_back();
-    result.info = &conformance::rule_case(rule, role);
-    result.transport = "serial";
-    result.verdict = Verdict::pass;
-    result.finished = true;
-    return result;
-  };
-  for (const monitors::Rule rule : judged) {
-    bool broken = false;
-    for (const Side side : {Side::host, Side::controller}) {
-      const auto first =
-          std::ranges::find_if(findings_, [&](const LiveFinding& one) { return one.side == side && one.finding.rule == rule; });
-      if (first == findings_.end()) continue;
-      broken = true;
-      CaseResult& result = add(rule, side == Side::host ? Role::management_requester : Role::endpoint);
-      result.verdict = Verdict::fail;
-      const monitors::RuleFacts& facts = monitors::facts_of(rule);
-      result.findings = {{std::string(facts.name), {std::string(facts.sentence)}, first->finding.text}};
-      result.reason = first->finding.text + " (packet " + std::to_string(first->finding.packet) + ")";
-    }
-    if (!broken) add(rule, Role::endpoint);
-  }
-  return run;
+  return findings_.result(
+      judged_by({&judges_[0], &judges_[1]}), "serial",
+      [](Side side) { return side == Side::host ? Role::management_requester : Role::endpoint; },
+      [](monitors::Rule) { return Role::endpoint; });
 }
 
 }  // namespace fb::live

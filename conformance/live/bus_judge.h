@@ -8,8 +8,7 @@
 #include <set>
 #include <vector>
 
-#include "conformance/monitors/monitors.h"
-#include "conformance/runner/runner.h"
+#include "conformance/live/live_findings.h"
 
 namespace fb::live {
 
@@ -28,7 +27,7 @@ class BusJudge final : public TraceSink {
 
   std::function<void(const conformance::LiveFinding&)> on_finding;
   /// Side::host is the requester's line, Side::controller the endpoint's.
-  const std::vector<conformance::LiveFinding>& findings() const { return findings_; }
+  const std::vector<conformance::LiveFinding>& findings() const { return findings_.all(); }
   std::uint64_t left_out() const { return judges_[0].findings_left_out() + judges_[1].findings_left_out(); }
   std::uint64_t packets() const { return packets_; }
   /// A result for each rule that had something to judge.
@@ -40,7 +39,7 @@ class BusJudge final : public TraceSink {
   std::array<std::set<std::uint8_t>, 2> speakers_;
   std::array<std::size_t, 2> told_ = {};
   std::uint64_t packets_ = 0;
-  std::vector<conformance::LiveFinding> findings_;
+  LiveFindings findings_;
 };
 
 }  // namespace fb::live

@@ -3,17 +3,13 @@
 #include <algorithm>
 
 #include "conformance/requirements/ledger.h"
-#include "conformance/runner/watched.h"
 #include "model/proxy/tcp_proxy.h"
 #include "wire/fabrics/transports.h"
 
 namespace fb::live {
 
-using conformance::CaseResult;
-using conformance::LiveFinding;
 using conformance::Role;
 using conformance::Side;
-using conformance::Verdict;
 
 namespace {
 
@@ -53,12 +49,6 @@ void LiveJudge::on_event(const TraceEvent& event) {
   if (judges.findings().size() != told) tell_new(judges, told, !of_controllers);
 }
 
-bool LiveJudge::known(const monitors::Finding& found, Side side) const {
-  return std::ranges::any_of(findings_, [&](const LiveFinding& one) {
-    return one.side == side && one.finding.rule == found.rule && one.finding.packet == found.packet && one.finding.text == found.text;
-  });
-}
-
 void LiveJudge::tell_new(const monitors::Monitors& judges, std::size_t& told, bool of_hosts) {
   for (; told < judges.findings().size(); ++told) {
     const monitors::Finding& found = judges.findings()[told];
@@ -66,9 +56,7 @@ void LiveJudge::tell_new(const monitors::Monitors& judges, std::size_t& told, bo
     const Side side = served_.contains(blamed) ? Side::controller : Side::host;
     // Under faults the other end of each connection is the proxy.
     if (options_.both_connections && side != (of_hosts ? Side::host : Side::controller)) continue;
-    if (known(found, side)) continue;
-    findings_.push_back({found, side});
-    if (on_finding) on_finding(findings_.back());
+    findings_.add(found, side, on_finding);
   }
 }
 
@@ -79,42 +67,15 @@ void LiveJudge::finish() {
   hosts_told_ = controllers_told_ = 0;
   tell_new(hosts_, hosts_told_, true);
   tell_new(controllers_, controllers_told_, false);
-  std::ranges::stable_sort(findings_, {}, [](const LiveFinding& one) { return one.finding.packet; });
+  findings_.sort();
 }
 
 std::uint64_t LiveJudge::left_out() const { return hosts_.findings_left_out() + controllers_.findings_left_out(); }
 
 conformance::RunResult LiveJudge::result() const {
-  std::set<monitors::Rule> judged;
-  for (const monitors::Monitors* judges : {&hosts_, &controllers_}) {
-    for (const monitors::Rule rule : judges->judged()) judged.insert(rule);
-  }
-  conformance::RunResult run;
-  run.live = findings_;
-  const auto add = [&](monitors::Rule rule, Role role) -> CaseResult& {
-    CaseResult& result = run.cases.emplace_back();
-    result.info = &conformance::rule_case(rule, role);
-    result.transport = fabrics::kTcp;
-    result.verdict = Verdict::pass;
-    result.finished = true;
-    return result;
-  };
-  for (const monitors::Rule rule : judged) {
-    bool broken = false;
-    for (const Side side : {Side::host, Side::controller}) {
-      const auto first =
-          std::ranges::find_if(findings_, [&](const LiveFinding& one) { return one.side == side && one.finding.rule == rule; });
-      if (first == findings_.end()) continue;
-      broken = true;
-      CaseResult& result = add(rule, side == Side::host ? Role::host : Role::controller);
-      result.verdict = Verdict::fail;
-      const monitors::RuleFacts& facts = monitors::facts_of(rule);
-      result.findings = {{std::string(facts.name), {std::string(facts.sentence)}, first->finding.text}};
-      result.reason = first->finding.text + " (packet " + std::to_string(first->finding.packet) + ")";
-    }
-    if (!broken) add(rule, role_of(monitors::facts_of(rule).requirement));
-  }
-  return run;
+  return findings_.result(
+      judged_by({&hosts_, &controllers_}), fabrics::kTcp, [](Side side) { return side == Side::host ? Role::host : Role::controller; },
+      [](monitors::Rule rule) { return role_of(monitors::facts_of(rule).requirement); });
 }
 
 }  // namespace fb::live

@@ -9,8 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "conformance/monitors/monitors.h"
-#include "conformance/runner/runner.h"
+#include "conformance/live/live_findings.h"
 
 namespace fb::live {
 
@@ -32,7 +31,7 @@ class LiveJudge final : public TraceSink {
 
   /// Told once each, as they come; from inside on_event() and finish().
   std::function<void(const conformance::LiveFinding&)> on_finding;
-  const std::vector<conformance::LiveFinding>& findings() const { return findings_; }
+  const std::vector<conformance::LiveFinding>& findings() const { return findings_.all(); }
   std::uint64_t left_out() const;
   /// Segments of the trace: the frames of a capture that listens beside.
   std::uint64_t packets() const { return packets_; }
@@ -45,7 +44,6 @@ class LiveJudge final : public TraceSink {
 
  private:
   void tell_new(const monitors::Monitors& judges, std::size_t& told, bool of_hosts);
-  bool known(const monitors::Finding& found, conformance::Side side) const;
 
   LiveJudgeOptions options_;
   monitors::Monitors hosts_;
@@ -53,7 +51,7 @@ class LiveJudge final : public TraceSink {
   std::size_t hosts_told_ = 0, controllers_told_ = 0;
   std::uint64_t packets_ = 0;
   std::set<Endpoint> served_;  ///< the controllers' ends of connections
-  std::vector<conformance::LiveFinding> findings_;
+  LiveFindings findings_;
 };
 
 }  // namespace fb::live
