@@ -8,7 +8,7 @@
 
 namespace fb::conformance {
 
-/// Waits of one case for an answer. What ran out is kept in the trace of its world: whoever waits has no more at hand.
+/// Waits of one case for an answer. The trace of its world counts the seconds that were waited in vain.
 namespace waits {
 
 /// A shorter wait is not for an answer, but a look for what must not come.

@@ -156,11 +156,29 @@ def _make(folder: pathlib.Path, debs: list[pathlib.Path], release: str,
         _fill(tree, packages, release)
         cpio.write(tree, made / "initrd")
         (made / "release").write_text(release + "\n")
-        try:
-            made.rename(folder)
-        except OSError:
-            if not folder.exists():  # else somebody else was faster, with the same bytes
-                raise
+        keep(made, folder)
+
+
+def keep(made: pathlib.Path, folder: pathlib.Path) -> None:
+    """Puts a finished image into the cache. Another process may have finished the same one first."""
+    try:
+        made.rename(folder)
+    except OSError:
+        if not folder.exists():
+            raise
+
+
+def print_folder(program: str, name: str, known: list[str], builder: Callable[[str], Image]) -> int:
+    """What the command line does: exit code 2 and one line on standard error if the image cannot be had."""
+    if name not in known:
+        print(f"{program}: no '{name}'; known are {', '.join(known)}", file=sys.stderr)
+        return 2
+    try:
+        print(builder(name).folder)
+    except Unavailable as missing:
+        print(f"{program}: {missing}", file=sys.stderr)
+        return 2
+    return 0
 
 
 def _forget_cut_off(cache: pathlib.Path) -> None:
@@ -263,16 +281,7 @@ def _add_modules(tree: pathlib.Path, packages: pathlib.Path, release: str) -> No
 
 
 def main() -> int:
-    name = sys.argv[1] if len(sys.argv) > 1 else "6.1"
-    if name not in FLAVOURS:
-        print(f"image: no kernel '{name}'; known are {', '.join(FLAVOURS)}", file=sys.stderr)
-        return 2
-    try:
-        print(build(name).folder)
-    except Unavailable as missing:
-        print(f"image: {missing}", file=sys.stderr)
-        return 2
-    return 0
+    return print_folder("image", sys.argv[1] if len(sys.argv) > 1 else "6.1", list(FLAVOURS), build)
 
 
 if __name__ == "__main__":

@@ -35,7 +35,6 @@ FOR_INSTALLATION = ("adduser", "debconf", "dpkg", "init-system-helpers", "login.
 USERLANDS = {
     "nvme-cli": Userland(("nvme-cli",), FOR_INSTALLATION),
     "ktls-utils": Userland(("ktls-utils", "nvme-cli"), FOR_INSTALLATION),
-    "nvme-stas": Userland(("nvme-stas", "dbus-daemon", "dbus-system-bus-common", "nvme-cli", "udev"), FOR_INSTALLATION),
 }
 
 # Links of the file system standard, which a package has that nothing here depends on.
@@ -89,11 +88,7 @@ def _make(folder: pathlib.Path, debs: list[pathlib.Path], base: Image) -> None:
             shutil.rmtree(root / name, ignore_errors=True)
         _write_texts(root)
         luggage.add(base, made, work / "tree")
-        try:
-            made.rename(folder)
-        except OSError:
-            if not folder.exists():  # else somebody else was faster, with the same bytes
-                raise
+        image.keep(made, folder)
 
 
 def _write_texts(root: pathlib.Path) -> None:
@@ -101,8 +96,8 @@ def _write_texts(root: pathlib.Path) -> None:
     for name in ("proc", "sys", "dev", "run", "tmp", "root", "etc/nvme", "var/lib"):
         (root / name).mkdir(parents=True, exist_ok=True)
     texts = {
-        "etc/passwd": "root:x:0:0:root:/root:/bin/sh\nmessagebus:x:100:100::/nonexistent:/usr/sbin/nologin\n",
-        "etc/group": "root:x:0:\nmessagebus:x:100:\n",
+        "etc/passwd": "root:x:0:0:root:/root:/bin/sh\n",
+        "etc/group": "root:x:0:\n",
         "etc/hosts": "127.0.0.1 localhost\n",
         "etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
         "etc/machine-id": HOST_ID.replace("-", "") + "\n",
@@ -114,17 +109,8 @@ def _write_texts(root: pathlib.Path) -> None:
 
 
 def main() -> int:
-    name = sys.argv[1] if len(sys.argv) > 1 else f"7.3+{next(iter(USERLANDS))}"
-    kernel, _, wanted = name.partition("+")
-    if kernel not in image.FLAVOURS or wanted not in USERLANDS:
-        print(f"userland: no '{name}'; known are {', '.join(f'KERNEL+{one}' for one in USERLANDS)}", file=sys.stderr)
-        return 2
-    try:
-        print(build(name).folder)
-    except Unavailable as missing:
-        print(f"userland: {missing}", file=sys.stderr)
-        return 2
-    return 0
+    known = [f"{kernel}+{one}" for kernel in image.FLAVOURS for one in USERLANDS]
+    return image.print_folder("userland", sys.argv[1] if len(sys.argv) > 1 else f"7.3+{next(iter(USERLANDS))}", known, build)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ CONTROLLER = "/dev/nvme0"
 NAMESPACES = ((64 << 20, 512), (32 << 20, 4096))
 ADDED = (16 << 20, 4096)
 TEMPERATURE_K = 345
-# The version that the target reports unless it is told another one: 2.0.
+# The version that the target reports by default: 2.0.
 VERSION = 0x20000
 
 
@@ -136,7 +136,7 @@ def ask_features(guest: Guest) -> None:
 
 
 def change_and_look(scene: Scene, guest: Guest) -> None:
-    """What our target is told while the host is there."""
+    """Our target changes while the host is connected."""
     control(scene, "health.set", f"temperature={TEMPERATURE_K}")
     expect(asked(guest, f"smart-log {CONTROLLER}")["temperature"], TEMPERATURE_K, "the temperature")
     size, block = ADDED

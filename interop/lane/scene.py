@@ -134,7 +134,7 @@ CELLS: list[Cell] = []
 
 # Debian's: of its release, of that one's backports, and of the next release's backports.
 KERNELS = ("6.1", "6.12", "7.3")
-# What each change meets: later ones are for --all and for whoever names them, until their profile has been seen whole.
+# The newest kernel that each change is tested with. Later ones run with --all or by name, until all lines of their profile are verified.
 SETTLED = "6.12"
 # Those that authenticate and have TLS.
 SECURE_KERNELS = KERNELS[1:]

@@ -94,7 +94,7 @@ class Placement {
   /// Units that were open for longer than they may.
   void expire(std::uint16_t group, const PlacementTime& time);
 
-  // ---- what hosts are told ----
+  // ---- log pages and events ----
 
   Bytes configurations() const;
   Bytes usage(std::uint16_t group) const;

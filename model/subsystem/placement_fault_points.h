@@ -33,7 +33,7 @@ namespace fb::subsystem {
   X(fdp_first_group, "sub.fdp.first_group", "Get Features 1Dh tells of the first endurance group")                       \
   X(fdp_same_value, "sub.fdp.same_value", "the value that is set already is refused while there are namespaces")         \
   X(fdp_usage_count, "sub.fdp.usage.count", "NRUH of log page 21h counts the handles in use")                            \
-  X(fdp_usage_host, "sub.fdp.usage.host", "handles that a host named are told as those of the controller")               \
+  X(fdp_usage_host, "sub.fdp.usage.host", "handles that a host named are reported as those of the controller")           \
   X(fdp_usage_controller, "sub.fdp.usage.controller", "the handle that the controller chose is told as the host's")      \
   X(fdp_usage_unused, "sub.fdp.usage.unused", "handles that nobody uses are told as in use")                             \
   X(fdp_usage_kept, "sub.fdp.usage.kept", "handles stay in use when their namespace is deleted")                         \
