@@ -143,6 +143,9 @@ def change_and_look(scene: Scene, guest: Guest) -> None:
     control(scene, "namespace.add", f"spec={size},bs={block}")
     guest.run(linux.wait_for_blocks(len(NAMESPACES) + 1))
     list_everything(guest, (*NAMESPACES, ADDED))
+    control(scene, "namespace.remove", f"nsid={len(NAMESPACES) + 1}")
+    guest.run(linux.wait_for_blocks(len(NAMESPACES)))
+    list_everything(guest, NAMESPACES)
     control(scene, "ana.set", "state=non-optimized", "group=1")
     groups = asked(guest, f"ana-log {CONTROLLER}")["ANA DESC LIST "]
     expect([one["state"] for one in groups], ["non-optimized"], "the ANA state")
@@ -165,7 +168,7 @@ def nvme_cli_tcp(scene: Scene) -> str:
             change_and_look(scene, guest)
             guest.run(f"{NVME} reset {CONTROLLER}", limit_s=60)
             guest.run(linux.wait_live(), limit_s=60)
-            list_everything(guest, (*NAMESPACES, ADDED))
+            list_everything(guest, NAMESPACES)
             guest.run(f"{NVME} disconnect -n {TARGET_NQN} | grep 'disconnected 1 '")
             guest.run(f"{NVME} connect-all {AT}\n{NVME} disconnect-all\n[ -z \"$(ls /sys/class/nvme)\" ]", limit_s=60)
         said = version(guest)
