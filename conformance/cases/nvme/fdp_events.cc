@@ -34,6 +34,13 @@ std::size_t count_of(const std::vector<Record<nvme::FdpEvent>>& events, FdpEvent
   return static_cast<std::size_t>(std::count_if(events.begin(), events.end(), [type](const auto& e) { return e.get(fe::etyp) == type; }));
 }
 
+/// A type of event that the product has.
+FdpEventType first_type(FdpScene& scene, Check& check, std::uint32_t nsid, std::uint16_t handle) {
+  const auto types = scene.types(nsid, handle);
+  check.precondition(!types.empty(), "the product has a type of event");
+  return types.front().get(nvme::fdp_event_support::fdpet);
+}
+
 }  // namespace
 
 // ---- feature 1Eh ----
@@ -74,9 +81,7 @@ CONFORMANCE_CASE(fdp_events_can_be_disabled, "nvme.fdp.events.disable", roles::c
                  having_fdp) {
   FdpScene scene(bench, check);
   const std::uint32_t nsid = prepared(scene);
-  const auto types = scene.types(nsid, 0);
-  check.precondition(!types.empty(), "the product has a type of event");
-  const FdpEventType type = types.front().get(nvme::fdp_event_support::fdpet);
+  const FdpEventType type = first_type(scene, check, nsid, 0);
   check.precondition_success(scene.enable_event(nsid, 0, type), "Set Features 1Eh");
   check.success(scene.enable_event(nsid, 0, type, false), "Set Features 1Eh, disabling");
   check.that(!scene.enabled(nsid, 0, type), "the type is disabled");
@@ -86,9 +91,7 @@ CONFORMANCE_CASE(fdp_events_are_of_one_handle, "nvme.fdp.events.handle", roles::
                  having_fdp) {
   FdpScene scene(bench, check);
   const std::uint32_t nsid = prepared(scene);
-  const auto types = scene.types(nsid, 0);
-  check.precondition(!types.empty(), "the product has a type of event");
-  const FdpEventType type = types.front().get(nvme::fdp_event_support::fdpet);
+  const FdpEventType type = first_type(scene, check, nsid, 0);
   check.precondition(!scene.enabled(nsid, 1, type), "the type is disabled on placement handle 1");
   check.precondition_success(scene.enable_event(nsid, 0, type), "Set Features 1Eh");
   check.that(!scene.enabled(nsid, 1, type), "the type stays disabled on placement handle 1");
@@ -98,9 +101,7 @@ CONFORMANCE_CASE(fdp_events_of_a_shared_handle_are_shared, "nvme.fdp.events.shar
                  needs(manages_namespaces), having_fdp) {
   FdpScene scene(bench, check);
   const std::uint32_t nsid = prepared(scene), other = scene.made({1});
-  const auto types = scene.types(nsid, 1);
-  check.precondition(!types.empty(), "the product has a type of event");
-  const FdpEventType type = types.front().get(nvme::fdp_event_support::fdpet);
+  const FdpEventType type = first_type(scene, check, nsid, 1);
   check.precondition_success(scene.enable_event(nsid, 1, type), "Set Features 1Eh");
   check.that(scene.enabled(other, 0, type), "the type is enabled for the other namespace of the reclaim unit handle");
 }

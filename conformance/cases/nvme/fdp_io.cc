@@ -24,6 +24,15 @@ void need_room(FdpScene& scene, Check& check, std::uint32_t nsid, std::uint64_t 
   }
 }
 
+/// A Write of eight blocks to a namespace with two placement handles: it is in the unit of `handle`, and not in the other's.
+void expect_write_in(FdpScene& scene, Check& check, std::uint32_t nsid, std::optional<std::uint16_t> id, unsigned handle) {
+  need_room(scene, check, nsid, 8);
+  const std::uint64_t room[] = {left_of(scene, nsid, 0), left_of(scene, nsid, 1)};
+  scene.written(nsid, 0, 8, id);
+  check.equal(fmt::format("room of placement handle {} after a Write of 8 blocks", handle), left_of(scene, nsid, handle), room[handle] - 8);
+  check.equal(fmt::format("room of placement handle {}", 1 - handle), left_of(scene, nsid, 1 - handle), room[1 - handle]);
+}
+
 }  // namespace
 
 // ---- writes ----
@@ -34,11 +43,7 @@ CONFORMANCE_CASE(fdp_write_goes_to_its_handle, "nvme.fdp.write.handle", roles::c
   (void)scene.group(2);
   const std::uint32_t nsid = scene.made({0, 1});
   scene.directed(nsid);
-  need_room(scene, check, nsid, 8);
-  const std::uint64_t first = left_of(scene, nsid, 0), second = left_of(scene, nsid, 1);
-  scene.written(nsid, 0, 8, scene.id(0, 1));
-  check.equal("room of placement handle 1 after a Write of 8 blocks", left_of(scene, nsid, 1), second - 8);
-  check.equal("room of placement handle 0", left_of(scene, nsid, 0), first);
+  expect_write_in(scene, check, nsid, scene.id(0, 1), 1);
 }
 
 CONFORMANCE_CASE(fdp_write_goes_to_its_reclaim_group, "nvme.fdp.write.group", roles::controller, needs(kHasFdp), needs(manages_namespaces),
@@ -62,11 +67,7 @@ CONFORMANCE_CASE(fdp_undirected_write_goes_to_handle_zero, "nvme.fdp.write.undir
   (void)scene.group(2);
   const std::uint32_t nsid = scene.made({1, 0});
   scene.directed(nsid);
-  need_room(scene, check, nsid, 8);
-  const std::uint64_t first = left_of(scene, nsid, 0), second = left_of(scene, nsid, 1);
-  scene.written(nsid, 0, 8, {});
-  check.equal("room of placement handle 0 after a Write of 8 blocks", left_of(scene, nsid, 0), first - 8);
-  check.equal("room of placement handle 1", left_of(scene, nsid, 1), second);
+  expect_write_in(scene, check, nsid, {}, 0);
 }
 
 CONFORMANCE_CASE(fdp_identifier_counts_with_the_directive_alone, "nvme.fdp.write.disabled", roles::controller, needs(kHasFdp),
@@ -75,11 +76,7 @@ CONFORMANCE_CASE(fdp_identifier_counts_with_the_directive_alone, "nvme.fdp.write
   (void)scene.group(2);
   const std::uint32_t nsid = scene.made({0, 1});
   check.precondition(!scene.directive_bit(nsid, nvme::directive_parameters::enabled.offset), "the directive is disabled");
-  need_room(scene, check, nsid, 8);
-  const std::uint64_t first = left_of(scene, nsid, 0), second = left_of(scene, nsid, 1);
-  scene.written(nsid, 0, 8, scene.id(0, 1));
-  check.equal("room of placement handle 0 after a Write of 8 blocks", left_of(scene, nsid, 0), first - 8);
-  check.equal("room of placement handle 1", left_of(scene, nsid, 1), second);
+  expect_write_in(scene, check, nsid, scene.id(0, 1), 0);
 }
 
 CONFORMANCE_CASE(fdp_invalid_identifier_is_no_error, "nvme.fdp.write.invalid", roles::controller, needs(kHasFdp), needs(manages_namespaces),
