@@ -10,6 +10,7 @@
 
 #include "base/wrap.h"
 #include "cli/common.h"
+#include "cli/live_output.h"
 #include "cli/real_session.h"
 #include "cli/tls_options.h"
 #include "cli/usage.h"
@@ -76,13 +77,8 @@ std::vector<proxy::Route> routes_of(const ProxyArguments& arguments) {
 }
 
 fault::Plan proxy_plan(const ProxyArguments& arguments) {
-  if (arguments.plan.empty()) {
-    if (!arguments.seed.empty()) throw UserError("--seed goes with --faults: without faults nothing is random");
-    return {};
-  }
-  const fault::Plan plan = or_throw(fault::parse_plan(read_text(arguments.plan), arguments.plan));
+  fault::Plan plan = plan_of_proxy(arguments.plan, arguments.seed);
   or_throw(proxy::reaches(plan));
-  if (plan.rules.empty()) throw UserError(arguments.plan + ": the plan has no faults; leave out --faults for a quiet proxy");
   return plan;
 }
 
@@ -112,17 +108,6 @@ class Probe final : net::StreamHandler {
 
 // ---------------------------------------------------------------------------------------------- output
 
-void print_live(const LiveFinding& found) {
-  const monitors::Finding& finding = found.finding;
-  const monitors::RuleFacts& rule = monitors::facts_of(finding.rule);
-  std::printf("packet %llu  %.6f s  %s %s\n", static_cast<unsigned long long>(finding.packet),
-              static_cast<double>(finding.time.count_ns()) / 1e9, std::string(name_of(found.side)).c_str(),
-              to_string(finding.blamed).c_str());
-  std::fputs(wrap((monitors::only_advises(finding.rule) ? "    advice: " : "    ") + finding.text, 4).c_str(), stdout);
-  std::fputs(wrap(fmt::format("    {}: {} ({})", rule.name, rule.sentence, rule.requirement), 4).c_str(), stdout);
-  std::fflush(stdout);
-}
-
 void print_end(const live::LiveJudge& judge, const conformance::RunResult& run, const proxy::ProxyCounters& counters,
                const fault::Points* points) {
   std::string text = fmt::format("{}, {} to controllers, {} to hosts", counted(counters.connections, "connection"),
@@ -136,9 +121,7 @@ void print_end(const live::LiveJudge& judge, const conformance::RunResult& run, 
   }
   if (points != nullptr) text += fmt::format(", {}", counted(points->strikes().size(), "fault"));
   std::fputs(wrap(text, 2).c_str(), stdout);
-  if (judge.left_out() > 0) {
-    std::printf("(%llu more findings of the same rules)\n", static_cast<unsigned long long>(judge.left_out()));
-  }
+  print_left_out(judge.left_out());
   const auto& findings = judge.findings();
   const auto count_of = [&](auto&& holds) { return static_cast<std::uint64_t>(std::ranges::count_if(findings, holds)); };
   std::string verdict = findings.empty() ? "no findings" : counted(findings.size(), "finding");
@@ -254,7 +237,7 @@ int run_proxy(const ProxyArguments& arguments) {
     for (const Endpoint& at : {route.listen, route.to}) judge_options.tcp_ports.push_back(at.port);
   }
   live::LiveJudge judge(judge_options);
-  if (!arguments.json) judge.on_finding = &print_live;
+  if (!arguments.json) judge.on_finding = [](const LiveFinding& found) { print_live(found, name_of(found.side)); };
   std::optional<fault::Points> points;
   if (with_faults) points.emplace(world, fault::generate(plan, seed, proxy::places_of_proxy()));
 

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/wrap.h"
+#include "cli/live_output.h"
 #include "cli/tls_options.h"
 #include "cli/usage.h"
 #include "conformance/live/bus_judge.h"
@@ -112,12 +113,7 @@ std::unique_ptr<mctp::SerialFd> open_line(World& world, const std::string& optio
 }
 
 fault::Plan plan_of(const MctpProxyArguments& arguments) {
-  if (arguments.plan.empty()) {
-    if (!arguments.seed.empty()) throw UserError("--seed goes with --faults: without faults nothing is random");
-    return {};
-  }
-  const fault::Plan plan = or_throw(fault::parse_plan(read_text(arguments.plan), arguments.plan));
-  if (plan.rules.empty()) throw UserError(arguments.plan + ": the plan has no faults; leave out --faults for a quiet proxy");
+  fault::Plan plan = plan_of_proxy(arguments.plan, arguments.seed);
   for (const fault::Rule& rule : plan.rules) {
     if (fault::facts_of(rule.kind).site == fault::Site::frame) continue;
     throw UserError(
@@ -128,23 +124,14 @@ fault::Plan plan_of(const MctpProxyArguments& arguments) {
 }
 
 void print_finding(const conformance::LiveFinding& found) {
-  const monitors::Finding& finding = found.finding;
-  const monitors::RuleFacts& rule = monitors::facts_of(finding.rule);
-  std::printf("packet %llu  %.6f s  %s %s\n", static_cast<unsigned long long>(finding.packet),
-              static_cast<double>(finding.time.count_ns()) / 1e9, found.side == conformance::Side::host ? "requester" : "endpoint",
-              to_string(finding.blamed).c_str());
-  std::fputs(wrap((monitors::only_advises(finding.rule) ? "    advice: " : "    ") + finding.text, 4).c_str(), stdout);
-  std::fputs(wrap(fmt::format("    {}: {} ({})", rule.name, rule.sentence, rule.requirement), 4).c_str(), stdout);
-  std::fflush(stdout);
+  print_live(found, found.side == conformance::Side::host ? "requester" : "endpoint");
 }
 
 void print_end(const live::BusJudge& judge, const conformance::RunResult& run, const fault::Points* points) {
   std::string text = fmt::format("{} on both lines", counted(judge.packets(), "packet"));
   if (points != nullptr) text += fmt::format(", {}", counted(points->strikes().size(), "fault"));
   std::fputs(wrap(text, 2).c_str(), stdout);
-  if (judge.left_out() > 0) {
-    std::printf("(%llu more findings of the same rules)\n", static_cast<unsigned long long>(judge.left_out()));
-  }
+  print_left_out(judge.left_out());
   const auto& findings = judge.findings();
   std::string verdict = findings.empty() ? "no findings" : counted(findings.size(), "finding");
   verdict += fmt::format(" of {} that had something to check", counted(run.cases.size(), "rule"));
