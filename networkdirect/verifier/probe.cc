@@ -8,23 +8,16 @@
 #include <memoryapi.h>
 #else
 #include <sys/mman.h>
-#include <sys/uio.h>
 #include <unistd.h>
 #endif
 
+#include "base/peek.h"
+
 namespace fb::networkdirect::verifier {
 
-// The system reads, not this code: a consumer may have freed the memory, which sanitizers would be right to complain of.
 std::optional<OVERLAPPED> peek(const OVERLAPPED* at) {
   OVERLAPPED copy = {};
-#if defined(_WIN32)
-  SIZE_T read = 0;
-  if (!ReadProcessMemory(GetCurrentProcess(), at, &copy, sizeof copy, &read) || read != sizeof copy) return std::nullopt;
-#else
-  const iovec to = {&copy, sizeof copy};
-  const iovec from = {const_cast<OVERLAPPED*>(at), sizeof copy};
-  if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != static_cast<ssize_t>(sizeof copy)) return std::nullopt;
-#endif
+  if (!peek_memory(at, {reinterpret_cast<std::uint8_t*>(&copy), sizeof copy})) return std::nullopt;
   return copy;
 }
 

@@ -1,3 +1,7 @@
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -7,6 +11,7 @@
 #include "base/bytes.h"
 #include "base/ip.h"
 #include "base/lifetime.h"
+#include "base/peek.h"
 #include "base/result.h"
 #include "base/rng.h"
 #include "base/time.h"
@@ -141,6 +146,25 @@ TEST(Wrap, LinesOfEightyColumns) {
   EXPECT_EQ(wrap(forty + " " + forty.substr(1), 2), forty + " " + forty.substr(1) + "\n") << "80 columns fit";
   EXPECT_EQ(wrap(forty + " " + forty + " z", 2), forty + "\n  " + forty + " z\n");
   EXPECT_EQ(wrap("    " + hundred + " z", 4), "    " + hundred + "\n    z\n") << "no empty line before a word that is too long";
+}
+
+TEST(Peek, MemoryThatIsThereAndMemoryThatIsNot) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  void* const two = mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(two, MAP_FAILED);
+  auto* const first = static_cast<std::uint8_t*>(two);
+  for (std::size_t i = 0; i < page; ++i) first[i] = static_cast<std::uint8_t>(i * 7);
+  ASSERT_EQ(munmap(first + page, page), 0);
+  for (const auto peek : {&peek_memory, &peek_memory_through_a_pipe}) {
+    Bytes seen(page);
+    EXPECT_TRUE(peek(first, seen));
+    EXPECT_TRUE(std::equal(seen.begin(), seen.end(), first));
+    Bytes few(16);
+    EXPECT_FALSE(peek(first + page, few));
+    EXPECT_FALSE(peek(first + page - 8, few)) << "the second half is gone";
+    EXPECT_FALSE(peek(nullptr, few));
+  }
+  munmap(two, page);
 }
 
 }  // namespace

@@ -4,15 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "base/peek.h"
 #include "networkdirect/ndk/verifier/queues.h"
-
-#if defined(_WIN32)
-#include <memoryapi.h>
-#include <processthreadsapi.h>
-#else
-#include <sys/uio.h>
-#include <unistd.h>
-#endif
 
 namespace fb::ndk::verifier {
 
@@ -21,17 +14,8 @@ namespace {
 constexpr ULONG kRegisterFlags =
     NDK_MR_FLAG_ALLOW_LOCAL_WRITE | NDK_MR_FLAG_ALLOW_REMOTE_READ | NDK_MR_FLAG_ALLOW_REMOTE_WRITE | NDK_MR_FLAG_RDMA_READ_SINK;
 
-/// The system reads, not this code: a consumer may have freed the memory, which sanitizers would be right to complain of.
-bool peek(const MDL* at, MDL& copy) {
-#if defined(_WIN32)
-  SIZE_T read = 0;
-  return ReadProcessMemory(GetCurrentProcess(), at, &copy, sizeof copy, &read) && read == sizeof copy;
-#else
-  const iovec to = {&copy, sizeof copy};
-  const iovec from = {const_cast<MDL*>(at), sizeof copy};
-  return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == static_cast<ssize_t>(sizeof copy);
-#endif
-}
+/// A consumer may have freed it.
+bool peek(const MDL* at, MDL& copy) { return peek_memory(at, {reinterpret_cast<std::uint8_t*>(&copy), sizeof copy}); }
 
 bool same(const MDL& left, const MDL& right) {
   return left.Next == right.Next && left.StartVa == right.StartVa && left.ByteCount == right.ByteCount &&
