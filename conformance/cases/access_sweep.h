@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -26,6 +27,14 @@ struct SweepEnd {
   Bytes data;  ///< what was written, or what a read brought
 };
 
+/// The bits of a token that is kept in network order: the same bytes of it on machines of either byte order.
+inline std::uint32_t bits_in_network_order(std::uint32_t bits) {
+  std::uint8_t bytes[sizeof bits];
+  store_le(bytes, bits);
+  std::memcpy(&bits, bytes, sizeof bits);
+  return bits;
+}
+
 /// Memory of which a piece in the middle is open to the peer; `address` is the peer's name of the first byte of that piece.
 struct SweepWindow {
   MutableBytes room;
@@ -33,6 +42,7 @@ struct SweepWindow {
   std::uint32_t length = 0;
   std::uint64_t address = 0;
   std::uint32_t token = 0;
+  bool network_order = false;  ///< `token` is kept in it
 };
 
 /// `perform` takes a SweepAccess and returns its SweepEnd, on a connection that works.
@@ -83,7 +93,8 @@ void sweep_edges(Check& check, const SweepWindow& window, Perform&& perform) {
 template <class Perform>
 void sweep_tokens(Check& check, const SweepWindow& window, Perform&& perform) {
   for (unsigned bit = 0; bit < 32; ++bit) {
-    const SweepAccess access{bit % 2 == 0, window.address, window.token ^ (std::uint32_t{1} << bit), 8};
+    const std::uint32_t mask = std::uint32_t{1} << bit;
+    const SweepAccess access{bit % 2 == 0, window.address, window.token ^ (window.network_order ? bits_in_network_order(mask) : mask), 8};
     judge_access(check, window, "with bit " + std::to_string(bit) + " of the token turned round", access, false, perform);
   }
   judge_access(check, window, "with the token", {true, window.address, window.token, 8}, true, perform);

@@ -187,7 +187,9 @@ class QueueWalk {
       if (rng_.chance(2, 5)) {
         post_receive(line, end);
       } else {
-        post_request(line, end, static_cast<SweepKind>(rng_.below(3)), terms_.deferred && rng_.chance(1, 3));
+        // One draw after the other: compilers differ in the order of arguments.
+        const bool deferred = terms_.deferred && rng_.chance(1, 3);
+        post_request(line, end, static_cast<SweepKind>(rng_.below(3)), deferred);
       }
     }
     for (std::size_t line = 0; line < lanes_.size(); ++line) {

@@ -248,7 +248,8 @@ CONFORMANCE_CASE(fdp_default_is_disabled, "nvme.fdp.feature.default", roles::con
 CONFORMANCE_CASE(fdp_is_saved, "nvme.fdp.feature.saved", roles::controller, needs(kHasFdp), having_fdp) {
   FdpScene scene(bench, check);
   const std::uint16_t group = scene.group();
-  check.equal("saved value, as the current one", scene.value(group, FeatureSelect::saved), scene.value(group));
+  const std::uint32_t current = scene.value(group);
+  check.equal("saved value, as the current one", scene.value(group, FeatureSelect::saved), current);
 }
 
 CONFORMANCE_CASE(fdp_feature_is_saveable, "nvme.fdp.feature.saveable", roles::controller, needs(kHasFdp), having_fdp) {

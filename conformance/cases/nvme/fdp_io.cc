@@ -237,7 +237,8 @@ CONFORMANCE_CASE(fdp_update_refers_to_an_empty_unit, "nvme.fdp.update.empty", ro
   scene.written(nsid, 0, 8, id);
   check.precondition(scene.left(nsid, id) + 8 == before, "the Write went into the unit");
   check.success(scene.update(nsid, {id}), "I/O Management Send");
-  check.that(scene.left(nsid, id) > before - 8, "RUAMW after the update is that of another unit", std::to_string(scene.left(nsid, id)));
+  const std::uint64_t left = scene.left(nsid, id);
+  check.that(left > before - 8, "RUAMW after the update is that of another unit", std::to_string(left));
 }
 
 CONFORMANCE_CASE(fdp_update_takes_every_identifier, "nvme.fdp.update.list", roles::controller, needs(kHasFdp), needs(manages_namespaces),
@@ -398,7 +399,8 @@ CONFORMANCE_CASE(fdp_statistics_outlive_a_reset, "nvme.fdp.statistics.reset", ro
   check.precondition(before != 0, "HBMW has grown");
   scene.manager.association.disable();
   scene.manager.association.enable();
-  check.that(scene.counter(st::hbmw) >= before, "HBMW after a controller reset", std::to_string(scene.counter(st::hbmw)));
+  const std::uint64_t after = scene.counter(st::hbmw);
+  check.that(after >= before, "HBMW after a controller reset", std::to_string(after));
 }
 
 }  // namespace fb::conformance

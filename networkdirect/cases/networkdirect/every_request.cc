@@ -42,8 +42,8 @@ class Requests {
   /// What makes it fail when it is executed.
   void spoil(Kind kind) {
     window_ = c.a.end->window();
-    if (kind == Kind::send) piece.MemoryRegionToken ^= 0x5500;
-    if (kind == Kind::read || kind == Kind::write) remote_ = c.b.memory->region->GetRemoteToken() ^ 0x5500;
+    if (kind == Kind::send) piece.MemoryRegionToken ^= kOtherToken;
+    if (kind == Kind::read || kind == Kind::write) remote_ = c.b.memory->region->GetRemoteToken() ^ kOtherToken;
     if (kind == Kind::bind) bind_now();
   }
   HRESULT post(Kind kind, std::uintptr_t tag, ULONG flags) {

@@ -84,7 +84,7 @@ CONFORMANCE_CASE(nd_a_bad_buffer_is_said_by_its_result, "networkdirect.queue.loc
 CONFORMANCE_CASE(nd_a_bad_remote_token_fails, "networkdirect.queue.remote-error", roles::provider) {
   for (const bool read : {false, true}) {
     const auto c = bench.nd().connect();
-    const UINT32 token = c->b.memory->region->GetRemoteToken() ^ 0x00550000;
+    const UINT32 token = c->b.memory->region->GetRemoteToken() ^ bits_in_network_order(0x00550000);
     says(check, "access with a bad token", access(bench, check, *c, read, c->b.memory->address(), token),
          {ND_ACCESS_VIOLATION, ND_REMOTE_ERROR});
   }

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "conformance/cases/access_sweep.h"
 #include "conformance/runner/provider_bench.h"
 
 namespace fb::conformance {
@@ -100,10 +101,13 @@ inline void deliver(ProviderBench& bench, Check& check, NdConnection& c, int mes
   bench.nd().pass(kNdQuiet);
 }
 
+/// What makes a token another one.
+inline const UINT32 kOtherToken = bits_in_network_order(0x5500);
+
 /// A request of a that its own provider cannot serve: its token is none.
 inline HRESULT send_bad_token(NdConnection& c, ULONG flags = 0) {
   ND2_SGE bad = c.a.memory->sge(0, 8);
-  bad.MemoryRegionToken ^= 0x5500;
+  bad.MemoryRegionToken ^= kOtherToken;
   return c.a.qp->Send(nd_tag(5), &bad, 1, flags);
 }
 

@@ -166,6 +166,7 @@ struct Piece {
     window.length = kLength;
     window.address = remote_address(window.room.data() + kFirst);
     window.token = region->GetRemoteToken();
+    window.network_order = true;
   }
   ND2_SGE sge(std::ptrdiff_t offset, ULONG length) { return {window.room.data() + kFirst + offset, length, region->GetLocalToken()}; }
   NdRef<IND2MemoryRegion> region;

@@ -192,7 +192,7 @@ CONFORMANCE_CASE(nd_nothing_comes_after_the_end, "networkdirect.queue.receive-af
       says(check, "Disconnect", ended(bench, called, leaving, *c->b.connector), {ND_SUCCESS});
     } else {
       ND2_SGE bad = c->b.memory->sge(0, 8);
-      bad.MemoryRegionToken ^= 0x5500;
+      bad.MemoryRegionToken ^= kOtherToken;
       arranged_by(check, "Send", c->b.qp->Send(nd_tag(5), &bad, 1, 0));
       ends_badly(bench, check, c->b, "a Send with a wrong token");
     }
