@@ -37,7 +37,7 @@ class NdkWalk {
     limits_.read_sges = std::min<ULONG>(info.MaxReadRequestSge, limits_.sges);
     limits_.inline_bytes = std::min<ULONG>(info.MaxInlineDataSize, kSweepInline);
     window_bytes_ = std::min<std::size_t>(info.MaxWindowSize, 100'003);
-    for (std::uint32_t& depth : terms_.depths) depth = std::min({depth, info.MaxInitiatorQueueDepth, info.MaxReceiveQueueDepth});
+    for (std::uint32_t& depth : terms_.depths) depth = std::min({ULONG{depth}, info.MaxInitiatorQueueDepth, info.MaxReceiveQueueDepth});
   }
 
   MutableBytes memory(std::size_t end) { return memories_[end]->bytes; }

@@ -31,7 +31,7 @@ class NdWalk {
     limits_.inline_bytes = std::min({a.MaxInlineDataSize, b.MaxInlineDataSize, ULONG{kSweepInline}});
     window_bytes_ = std::min<std::size_t>({a.MaxWindowSize, b.MaxWindowSize, 100'003});
     for (std::uint32_t& depth : terms_.depths) {
-      depth = std::min({depth, a.MaxInitiatorQueueDepth, b.MaxInitiatorQueueDepth, a.MaxReceiveQueueDepth, b.MaxReceiveQueueDepth});
+      depth = std::min({ULONG{depth}, a.MaxInitiatorQueueDepth, b.MaxInitiatorQueueDepth, a.MaxReceiveQueueDepth, b.MaxReceiveQueueDepth});
     }
   }
 
