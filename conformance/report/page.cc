@@ -194,7 +194,8 @@ std::string page_html(const RunResult& run, const ReportFacts& facts, const Gath
     exchange.erase("ladders");
     json.update(exchange);
   } else {
-    packs = pack("list", list_text) + pack("exchange", exchange_text);
+    put_by_columns(exchange);
+    packs = pack("list", list_text) + pack("exchange", dumped(exchange));
   }
   return put_page_together("page.html", {"page.css", "ladder.css"},
                            {"base.js", "words.js", "ladder.js", "case.js", "list.js", "coverage.js", "start.js"}, dumped(json), packs);

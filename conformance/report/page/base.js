@@ -40,9 +40,26 @@ function breakable(name) {
   return name.split(/(?<=_)/).flatMap((part) => [part, make("wbr")]);
 }
 
+/** Bytes of a text with five characters for four bytes, the most significant first; n bytes at the end have n + 1. */
+function fromBase85(text) {
+  const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%()*+,-./:;=?@[]^_{|";
+  const valueOf = new Uint8Array(128);
+  [...digits].forEach((digit, value) => { valueOf[digit.charCodeAt(0)] = value; });
+  const bytes = new Uint8Array(Math.floor(text.length * 4 / 5));
+  for (let from = 0, to = 0; from < text.length; from += 5) {
+    let value = 0;
+    for (let i = 0; i < 5; ++i) value = value * 85 + (from + i < text.length ? valueOf[text.charCodeAt(from + i)] : 84);
+    for (let i = 3; i >= 0; --i, value = Math.floor(value / 256)) {
+      if (to + i < bytes.length) bytes[to + i] = value % 256;
+    }
+    to += 4;
+  }
+  return bytes;
+}
+
 /** What the program packed under this name: compressed, so that the page stays small and is there at once. */
 async function unpack(name) {
-  const bytes = Uint8Array.from(atob(byId(`packed-${name}`).textContent), (character) => character.charCodeAt(0));
+  const bytes = fromBase85(byId(`packed-${name}`).textContent);
   const text = new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).text();
   return JSON.parse(await text);
 }

@@ -13,6 +13,31 @@ const MEANINGS = {
   fault: "what was done to the exchange on purpose", verdict: "what the case came to",
 };
 
+/** Gives each ladder its rows and each event its fields back: a packed exchange has them by columns, which compresses better. */
+function spreadColumns(exchange) {
+  const columns = exchange.columns.map(({values, steps}) => {
+    if (!steps) return values;
+    let sum = 0;
+    return values.map((step) => sum += step);
+  });
+  let next = 0;
+  for (const ladder of exchange.ladders) {
+    if (!ladder) continue;
+    const first = next;
+    next += ladder.rows;
+    ladder.rows = Array.from({length: next - first}, (_, row) => columns.map((column) => column[first + row]));
+  }
+  delete exchange.columns;
+  const taken = exchange.shapes.map(() => 0);
+  const {shapes, values} = exchange.fields;
+  exchange.fields = shapes.map((shape) => {
+    if (shape < 0) return [];
+    const at = taken[shape]++;
+    return [shape, ...values[shape].map((ofName) => ofName[at])];
+  });
+  return exchange;
+}
+
 /** The packed rows as objects; `gap` counts what was left out in front of a row. */
 function unpackLadder(report, ladder) {
   const text = report.text;

@@ -57,7 +57,7 @@ async function loadParts(report) {
     await new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)));
     Object.assign(report, await unpack("list"));
     report.ladderOf = async (one) => {
-      loading ??= unpack("exchange").then((exchange) => Object.assign(report, exchange));
+      loading ??= unpack("exchange").then((exchange) => Object.assign(report, spreadColumns(exchange)));
       await loading;
       return report.ladders[report.cases.indexOf(one)];
     };
