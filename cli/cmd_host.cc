@@ -482,9 +482,10 @@ void add_host(CLI::App& app, Outcome& outcome) {
   io->add_option("--seed", arguments->seed, "Seed of the pattern")->check(check_seed)->type_name("N")->capture_default_str();
   io->add_flag("--verify", arguments->verify, "Compare what is read with what was written");
   io->add_option("--io-queues", arguments->io_queues, "I/O queues of the association")
-      ->check(CLI::Range(1, 128))
+      ->check(CLI::Range(1, 1024))
       ->type_name("N")
       ->capture_default_str();
+  io->add_flag("--busy-poll", arguments->host.busy_poll, "Never sleep: lower latency, one core fully used");
   io->add_flag("--random", arguments->random, "A load at random places in --size");
   io->add_option("--read-percent", arguments->read_percent, "A load of reads and writes side by side; 100: reads alone")
       ->check(CLI::Range(0, 100))

@@ -47,6 +47,8 @@ struct TargetArguments {
   AuthenticationArguments authentication;
   std::string nvme_version = "2.0";
   bool busy_poll = false;
+  std::uint16_t io_queues = 16;       ///< that a host is granted at most
+  std::uint16_t queue_entries = 128;  ///< of an I/O queue at most: CAP.MQES + 1
   bool lenient = false;
   std::uint16_t placement_handles = 0;  ///< Flexible Data Placement with so many reclaim unit handles; 0: none
   std::string leniency;                 ///< names with commas between them; empty: all
@@ -242,6 +244,8 @@ subsystem::SubsystemOptions subsystem_options(const TargetArguments& arguments, 
   options.version = version_from(arguments.nvme_version);
   options.allow_any_host = arguments.allowed_hosts.empty();
   options.allowed_hosts = arguments.allowed_hosts;
+  options.io_queues_max = arguments.io_queues;
+  options.io_entries_max = arguments.queue_entries;
   options.authentication.secrets = arguments.authentication.secrets();
   options.authentication.hashes = arguments.authentication.chosen_hashes();
   options.authentication.groups = arguments.authentication.chosen_groups();
@@ -462,6 +466,14 @@ void add_target(CLI::App& app, Outcome& outcome) {
   command->add_option("--control", arguments->control, "Take JSON-RPC 2.0 at this unix socket, for its owner alone (fabricbench ctl)")
       ->type_name("unix:PATH");
   command->add_flag("--mdns", arguments->mdns, "Announce the discovery service by multicast DNS, through Avahi");
+  command->add_option("--io-queues", arguments->io_queues, "I/O queues that a controller grants at most")
+      ->check(CLI::Range(1, 65534))
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_option("--queue-entries", arguments->queue_entries, "Entries that an I/O queue has at most (CAP.MQES + 1)")
+      ->check(CLI::Range(2, 65535))
+      ->type_name("N")
+      ->capture_default_str();
   command->add_flag("--busy-poll", arguments->busy_poll, "Never sleep: lower latency, one core fully used");
   command->add_flag("--json", arguments->json, "Print the listeners as one JSON document");
   command->callback([arguments, lenient, &outcome] {

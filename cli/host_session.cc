@@ -97,6 +97,7 @@ HostSession::HostSession(const HostArguments& arguments)
       tls_(open_tls(session_, arguments, keys_, url_)),
       fabric_(open_fabric(session_, arguments, url_.transport, tls_.get())) {
   world().set_patience(kPatience);
+  if (arguments.busy_poll) world().real_loop()->set_busy_poll(true);
   host::HostOptions options;
   if (!arguments.hostnqn.empty()) options.hostnqn = arguments.hostnqn;
   authentication_ = authentication_of(arguments.authentication, options.hostnqn);
@@ -202,7 +203,11 @@ host::Controller& HostSession::connect(std::uint16_t queue_entries, std::uint16_
     const std::string url = url_text(url_.transport, to_);
     throw UserError(fmt::format("{}: {}{}", url, hinted(outcome.error().text), transport_hint(url)));
   }
-  return *outcome.value();
+  host::Controller& controller = *outcome.value();
+  if (const std::uint16_t granted = controller.facts().io_queues; granted < io_queues) {
+    std::fprintf(stderr, "the controller granted %u of the %u I/O queues\n", unsigned{granted}, unsigned{io_queues});
+  }
+  return controller;
 }
 
 host::Namespace& HostSession::name_space() {

@@ -27,6 +27,7 @@ struct HostArguments {
   TlsArguments tls;
   RdmaDeviceArguments device;
   std::string capture;
+  bool busy_poll = false;  ///< never sleep
   bool json = false;
 };
 

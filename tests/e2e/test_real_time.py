@@ -145,6 +145,18 @@ def test_a_load_has_figures_and_a_time_line(place, fabricbench, start_target):
     assert shown.code == 0 and "second" in shown.out and "verified" in shown.out
 
 
+def test_a_target_grants_as_many_queues_as_it_was_given(place, fabricbench, start_target):
+    start_target(*place.listen, "--namespace", "16M", "--io-queues", "40", "--queue-entries", "300", "--busy-poll")
+    load = ["host", "io", place.url, *place.local, "--random", "--read-percent", "50", "--block-size", "4K", "--size", "1M", "--verify"]
+    done = fabricbench(*load, "--io-queues", "40", "--busy-poll", timeout=60)
+    assert done.code == 0 and "granted" not in done.err, done.err
+    done = fabricbench(*load, "--io-queues", "41", timeout=60)
+    assert done.code == 0 and "the controller granted 40 of the 41 I/O queues" in done.err, done.err
+    for option, wrong in (("--io-queues", "0"), ("--queue-entries", "1")):
+        done = fabricbench("target", *place.listen, option, wrong)
+        assert done.code == 2 and option in done.err and len(done.err.splitlines()) == 1, done.err
+
+
 def test_a_taken_port_is_one_line(place, fabricbench, start_target):
     start_target(*place.listen, "--namespace", "1M")
     done = fabricbench("target", *place.listen, "--namespace", "1M")
