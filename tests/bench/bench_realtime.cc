@@ -86,13 +86,36 @@ void read_latency(benchmark::State& state) {
 }
 BENCHMARK(read_latency)->Unit(benchmark::kMillisecond)->UseRealTime();
 
-// 128 KiB reads against trains of datagrams. Wanted: ratio at least 0.5.
-void read_throughput(benchmark::State& state) {
+// 4 KiB reads, many at a time, against a program with the same batching. Wanted: ratio at least 0.6.
+void read_rate(benchmark::State& state) {
+  const auto depth = static_cast<std::uint16_t>(state.range(0));
+  RawUdpEcho raw(kQuestionBytes, kAnswerBytes, depth);
+  Duel<RawUdpEcho> duel(raw);
+  IoLoop io(duel.host, depth, 4096, kBlocks, IoLoop::Options{.random = true});
+  constexpr std::uint64_t kReads = 400;
+  std::vector<double> raw_rate, read_rate;
+  for (auto _ : state) {
+    duel.raw_turn();
+    raw.run(kReads / 10);
+    raw_rate.push_back(kReads / seconds_of([&] { raw.run(kReads); }));
+    duel.stack_turn();
+    io.run(kReads / 10);
+    read_rate.push_back(kReads / seconds_of([&] { io.run(kReads); }));
+  }
+  if (!io.holds_pattern()) state.SkipWithError("the data is wrong");
+  state.counters["raw_s"] = median(raw_rate);
+  state.counters["reads_s"] = median(read_rate);
+  state.counters["ratio"] = median(read_rate) / median(raw_rate);
+}
+BENCHMARK(read_rate)->ArgName("depth")->Arg(32)->Unit(benchmark::kMillisecond)->UseRealTime();
+
+// 128 KiB reads or writes against trains of datagrams. Wanted: ratio at least 0.8.
+void throughput(benchmark::State& state, bool writes) {
   constexpr std::uint32_t kRead = 128 << 10;
   const auto depth = static_cast<std::uint16_t>(state.range(0));
   RawTrains raw(kSegmentBytes, kSegments, kBlocks * 4096, std::size_t{depth} * kRead);
   Duel<RawTrains> duel(raw);
-  IoLoop io(duel.host, depth, kRead, kBlocks);
+  IoLoop io(duel.host, depth, kRead, kBlocks, IoLoop::Options{.writes = writes});
   constexpr std::uint64_t kReads = 128;
   const std::uint64_t trains = kReads * kRead / raw.train_bytes();
   std::vector<double> raw_rate, read_rate;
@@ -107,12 +130,15 @@ void read_throughput(benchmark::State& state) {
     const double read_s = seconds_of([&] { io.run(kReads); });
     read_rate.push_back(static_cast<double>(kReads * kRead) / read_s);
   }
-  if (!io.holds_pattern()) state.SkipWithError("the data is wrong");
+  if (!writes && !io.holds_pattern()) state.SkipWithError("the data is wrong");
   state.counters["raw_MB_s"] = median(raw_rate) / 1e6;
-  state.counters["read_MB_s"] = median(read_rate) / 1e6;
+  state.counters["MB_s"] = median(read_rate) / 1e6;
   state.counters["ratio"] = median(read_rate) / median(raw_rate);
 }
+void read_throughput(benchmark::State& state) { throughput(state, false); }
+void write_throughput(benchmark::State& state) { throughput(state, true); }
 BENCHMARK(read_throughput)->ArgName("depth")->Arg(4)->Arg(8)->Arg(16)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(write_throughput)->ArgName("depth")->Arg(8)->Arg(16)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 }  // namespace
 }  // namespace fb::bench

@@ -79,6 +79,64 @@ class RawPingPong {
   std::array<std::uint8_t, 9000> near_buffer_ = {}, far_buffer_ = {};
 };
 
+/// Questions of `asked` bytes, answers of `answered` bytes, `depth` of them at a time: what has arrived is read with one call as
+/// far as the kernel merged it, and what it causes goes out with as few calls as there can be, with segmentation offload.
+class RawUdpEcho {
+ public:
+  RawUdpEcho(std::size_t asked, std::size_t answered, std::size_t depth)
+      : asked_(asked),
+        answered_(answered),
+        depth_(depth),
+        in_(kTrainMost),
+        out_(kTrainMost, 1),
+        far_in_(kTrainMost),
+        far_out_(kTrainMost, 2) {
+    near_.merge_received();
+    near_.send_as_trains(static_cast<int>(asked));
+    far_.merge_received();
+    far_.send_as_trains(static_cast<int>(answered));
+  }
+  void run(std::uint64_t count) {
+    std::uint64_t sent = 0, answers = 0;
+    int idle = 0;
+    const auto ask = [&](std::uint64_t more) {
+      more = std::min(more, count - sent);
+      if (more > 0) send(near_, out_, asked_, more, far_.address());
+      sent += more;
+    };
+    ask(depth_);
+    while (answers < count) {
+      const ssize_t got = near_.receive(in_.data(), in_.size());
+      if (got <= 0) {
+        if (++idle > 100'000'000) return;  // a datagram was lost: the figure of this turn is worthless, not the run
+        continue;
+      }
+      idle = 0;
+      const std::uint64_t whole = static_cast<std::size_t>(got) / answered_;
+      answers += whole;
+      ask(whole);
+    }
+  }
+  void turn() {
+    const ssize_t got = far_.receive(far_in_.data(), far_in_.size());
+    if (got > 0) send(far_, far_out_, answered_, static_cast<std::size_t>(got) / asked_, near_.address());
+  }
+
+ private:
+  static constexpr std::size_t kTrainMost = 65536, kPayloadMost = 65507, kSegmentsMost = 64;
+  static void send(RawSocket& socket, const std::vector<std::uint8_t>& data, std::size_t each, std::uint64_t count, sockaddr_in to) {
+    const std::uint64_t most = std::min<std::uint64_t>(kSegmentsMost, kPayloadMost / each);
+    for (; count > 0;) {
+      const std::uint64_t now = std::min(count, most);
+      socket.send(data.data(), now * each, to);
+      count -= now;
+    }
+  }
+  std::size_t asked_, answered_, depth_;
+  RawSocket near_{2}, far_{3};
+  std::vector<std::uint8_t> in_, out_, far_in_, far_out_;
+};
+
 /// Trains of `segments` datagrams of `segment` bytes, sent and received with segmentation offload. The
 /// receiver confirms every train; at most kWindow trains are on their way. The sender goes round
 /// `source_bytes` of data, the receiver round `sink_bytes` of memory: a program that has nothing to
