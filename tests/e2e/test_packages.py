@@ -26,3 +26,21 @@ def test_each_package_has_its_files(name, files):
         assert one in listing, one
     unpacked = subprocess.run(["dpkg-deb", "-f", package, "Version"], capture_output=True, text=True, check=True)
     assert unpacked.stdout.startswith("0.2.0")
+
+
+def test_the_wheel_installs_without_an_index(tmp_path):
+    (wheel,) = (ROOT / "build" / "packages").glob("fabricbench-0.2.0-*.whl")
+    python = tmp_path / "an environment" / "bin" / "python"
+    subprocess.run(["/usr/bin/python3", "-m", "venv", python.parents[1]], check=True)
+    done = subprocess.run([python, "-m", "pip", "install", "--no-index", "--find-links", wheel.parent, "fabricbench"],
+                          capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0 and "Successfully installed fabricbench-0.2.0" in done.stdout, done.stdout + done.stderr
+    program = """
+import fabricbench
+with fabricbench.World(seed=1) as world:
+    space = world.subsystem().add_namespace(size="1M")
+    print(fabricbench.__file__)
+"""
+    done = subprocess.run([python, "-I", "-c", program], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0 and done.stdout.startswith(str(tmp_path)), done.stdout + done.stderr
+    subprocess.run([python, "-m", "pip", "check"], check=True, capture_output=True)
