@@ -111,7 +111,8 @@ class Identify final : public Subject {
           fmt::format("CNTLID is {}, and Connect returned {}", view.get(id_ctrl::cntlid), one.controller->cntlid));
     }
     const std::uint32_t nn = view.get(id_ctrl::nn), mnan = view.get(id_ctrl::mnan);
-    if (mnan > nn) say(Rule::oracle_identify_controller, fmt::format("MNAN is {}, above NN, which is {}", mnan, nn));
+    const bool ana = (view.get(id_ctrl::cmic) & nvme::cmic_bits::ana_reporting) != 0;
+    if (ana && mnan > nn) say(Rule::oracle_identify_controller, fmt::format("MNAN is {}, above NN, which is {}", mnan, nn));
     if (low_half(page, id_ctrl::unvmcap.offset) > low_half(page, id_ctrl::tnvmcap.offset)) {
       say(Rule::oracle_identify_controller, "UNVMCAP is above TNVMCAP");
     }

@@ -177,7 +177,7 @@ CONFORMANCE_CASE(host_describes_data_as_rdma_can_carry_it, "fabrics.host.rdma.de
     if (!moves_data(seen) || sgl.length == 0) continue;
     ++looked;
     const bool keyed = type == 4 && (sgl.subtype == 0 || sgl.subtype == 0xF);
-    const bool offset = seen.qid != 0 && (type == 0 || type == 2 || type == 3) && sgl.subtype == 1;
+    const bool offset = seen.qid != 0 && (type == 0 || type == 3) && sgl.subtype == 1;
     check.that(keyed || offset || type == 5, "a descriptor of this transport",
                "type " + std::to_string(type) + " subtype " + std::to_string(sgl.subtype) + " on queue " + std::to_string(seen.qid));
   }

@@ -166,7 +166,7 @@ CONFORMANCE_CASE(identify_fits_capsules_over_tcp, "tcp.identify.capsules", roles
   check.require_success(reply, "Identify");
   const View<nvme::IdentifyController> id{reply.data};
   check.that(id.get(nvme::id_ctrl::ioccsz) >= 4, "IOCCSZ is at least 4");
-  check.that(id.get(nvme::id_ctrl::iorcsz) >= 1, "IORCSZ is at least 1");
+  check.equal("IORCSZ", id.get(nvme::id_ctrl::iorcsz), 1);
   check.equal("ICDOFF", id.get(nvme::id_ctrl::icdoff), 0);
   check.that((id.get(nvme::id_ctrl::sgls) & 3) != 0, "SGLS says that SGLs are supported");
 }
