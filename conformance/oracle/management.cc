@@ -288,12 +288,15 @@ class Management final : public monitors::Judge {
   }
 
   void judge_error(const Request& asked, ByteView body, Status status) {
+    constexpr std::uint8_t kVendorSpecific = 0xE0;
+    if (static_cast<std::uint8_t>(status) >= kVendorSpecific) return;
     if (body.size() != mi::kResponseMin) {
       say(Rule::oracle_mi_lengths, *at_, fmt::format("{} in {} bytes", mi::name_of(status), body.size()));
     }
     if (status != Status::invalid_parameter) return;
+    // Request Data that is not there may be what is invalid.
     const std::uint16_t byte = View<mi::ErrorResponse>{body}.get(mi::response::pel_byte);
-    if (byte >= asked.body.size()) {
+    if (byte > asked.body.size()) {
       say(Rule::oracle_mi_lengths, *at_, fmt::format("Invalid Parameter at byte {} of a request of {}", byte, asked.body.size()));
     }
   }
@@ -411,21 +414,26 @@ class Management final : public monitors::Judge {
     if (type == DataType::port_information) learn_port(endpoint, portid, kept);
     const bool of_controller = type == DataType::controller_information;
     if (of_controller && tampered_) return;
+    if (of_controller) {
+      kept[mi::controller_info::pri_valid.offset] = kept[mi::controller_info::segment.offset] = 0;
+      kept[mi::controller_info::bus.offset] = kept[mi::controller_info::bus.offset + 1] = 0;
+    }
     same(endpoint,
          {code(Opcode::read_data_structure), static_cast<std::uint8_t>(type),
           of_controller ? request.get(mi::read_ds::ctrlid) : portid * (type == DataType::port_information ? 1u : 0u)},
          kept, asked, Rule::oracle_mi_structures, *at_, "Read NVMe-MI Data Structure");
   }
 
-  /// What of it stays: a link may go down and come up again.
+  /// What of it stays: a link may go down and come up again, and a two-wire address may be assigned.
   static void learn_port(EndpointState& endpoint, unsigned number, Bytes& bytes) {
     const View<mi::TwoWirePortInfo> info{bytes};
     StatedPort& port = endpoint.port[number];
     port.type = info.get(mi::port_info::prttyp);
     port.unit_max = info.get(mi::port_info::mmtus);
     port.frequency_max = port.type == mi::PortType::two_wire ? info.get(mi::port_info::mmefreq) : 0;
+    if (port.type == mi::PortType::two_wire) bytes[mi::port_info::cvpdaddr.offset] = bytes[mi::port_info::cmeaddr.offset] = 0;
     if (port.type != mi::PortType::pcie) return;
-    bytes[mi::port_info::cls.offset] = bytes[mi::port_info::nlw.offset] = 0;
+    bytes[mi::port_info::mps.offset] = bytes[mi::port_info::cls.offset] = bytes[mi::port_info::nlw.offset] = 0;
   }
 
   /// A parameter within what the endpoint states is not invalid, one beyond it is. Bits of the header may be what is invalid.
