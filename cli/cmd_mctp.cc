@@ -26,6 +26,7 @@
 #include "cli/program.h"
 #include "cli/tls_options.h"
 #include "cli/usage.h"
+#include "sim/mctp/i2c_server.h"
 #include "sim/mctp/socket_server.h"
 
 namespace fb::cli {
@@ -150,7 +151,8 @@ std::string preload_path(const std::filesystem::path& directory) {
   return link.string();
 }
 
-std::vector<std::string> environment_with(const std::string& socket, const std::filesystem::path& directory) {
+/// What a program needs to reach the bus, and the adapters where there are any.
+std::vector<std::string> environment_with(const std::string& socket, const std::string& adapters, const std::filesystem::path& directory) {
   std::vector<std::string> made = own_environment();
   std::string preload = preload_path(directory);
   for (const std::string& entry : made) {
@@ -158,6 +160,7 @@ std::vector<std::string> environment_with(const std::string& socket, const std::
   }
   set_variable(made, "LD_PRELOAD", preload);
   set_variable(made, mctp::kSocketVariable, socket);
+  if (!adapters.empty()) set_variable(made, mctp::kI2cVariable, adapters);
   return made;
 }
 
@@ -191,6 +194,12 @@ std::unique_ptr<MctpDbus> publish(World& world, MctpBus& bus, mctp::SocketServer
       [&server](std::uint32_t network, mctp::Eid eid, std::uint32_t mtu) { server.set_unit(network, eid, mtu - mctp::kHeaderSize); });
 }
 
+/// The adapters of --i2c, at a socket beside that of the bus; null without.
+std::unique_ptr<mctp::I2cServer> serve_adapters(World& world, const MctpBus& bus, const std::string& socket) {
+  if (bus.adapters().empty()) return nullptr;
+  return or_throw(mctp::I2cServer::open(world, bus.adapters(), socket + ".i2c"));
+}
+
 std::vector<MctpDrive*> drives_of(const MctpBus& bus) {
   std::vector<MctpDrive*> drives;
   for (const auto& drive : bus.drives()) drives.push_back(drive.get());
@@ -205,7 +214,8 @@ int run_exec(const MctpArguments& arguments) {
   const PrivateDirectory directory("mctp");
   const auto server = or_throw(mctp::SocketServer::open(*world, bus.bus(), directory.path() / "bus", kernel_of(arguments)));
   const auto dbus = publish(*world, bus, *server, directory.path(), arguments);
-  auto environment = environment_with(server->path(), directory.path());
+  const auto adapters = serve_adapters(*world, bus, server->path());
+  auto environment = environment_with(server->path(), adapters ? adapters->path() : "", directory.path());
   if (dbus) set_variable(environment, kDbusVariable, dbus->address());
   const ProgramStreams streams{.output = arguments.json ? STDERR_FILENO : -1};
   const int code = wait_for(*world, start_program(arguments.program, std::move(environment), streams));
@@ -254,6 +264,7 @@ int run_serve(const MctpArguments& arguments) {
   }
   if (!arguments.serial.empty()) {
     if (arguments.dbus) throw UserError("--dbus publishes a bus, and --serial serves a drive without one");
+    if (arguments.bus.i2c) throw UserError("--i2c is for the drives of a bus, and --serial serves a drive without one");
     return serve_serial(arguments);
   }
   const auto world = World::make_real(nonce());
@@ -261,11 +272,13 @@ int run_serve(const MctpArguments& arguments) {
   CountersFile counters(arguments.counters);
   MctpBus bus(*world, bus_options(arguments));
   const auto server = or_throw(mctp::SocketServer::open(*world, bus.bus(), arguments.socket, kernel_of(arguments)));
+  const auto adapters = serve_adapters(*world, bus, server->path());
   const PrivateDirectory directory("mctp");
   const auto dbus = publish(*world, bus, *server, directory.path(), arguments);
   nlohmann::ordered_json said = {
       {"endpoints", nlohmann::ordered_json::array()}, {"socket", server->path()}, {"preload", preload_path(directory.path())}};
   if (dbus) said["dbus"] = dbus->address();
+  if (adapters) said["i2c"] = adapters->path();
   for (const auto& drive : bus.drives()) {
     said["endpoints"].push_back(
         {{"url", fmt::format("mctp:{},{}", drive->network(), drive->node().endpoint().eid())}, {"serial", drive->serial()}});
@@ -278,6 +291,7 @@ int run_serve(const MctpArguments& arguments) {
     std::printf("serving %s\nLD_PRELOAD=%s %s=%s", server->path().c_str(), preload_path(directory.path()).c_str(), mctp::kSocketVariable,
                 server->path().c_str());
     if (dbus) std::printf(" %s=%s", kDbusVariable, dbus->address().c_str());
+    if (adapters) std::printf(" %s=%s", mctp::kI2cVariable, adapters->path().c_str());
     std::printf("\n");
   }
   serve_on(*world, drives_of(bus), arguments.control);
@@ -300,6 +314,8 @@ void add_bus_options(CLI::App& command, MctpArguments& arguments) {
   command.add_option("--capture", arguments.capture, "Write a capture of the bus here while it runs")->type_name("FILE");
   command.add_option("--counters", arguments.counters, "Write the requests to each drive here at the end, as JSON")->type_name("FILE");
   command.add_flag("--dbus", arguments.dbus, "Publish the endpoints on a D-Bus of its own, as the MCTP daemon does");
+  command.add_flag("--i2c", arguments.bus.i2c,
+                   "/dev/i2c-N of a program is drive N: basic management command at 6Ah, vital product data at 53h");
   command.add_flag("--timing", arguments.bus.timing, "Real bus speed: SMBus at 100 kHz, a serial line at 115,200 baud");
   command.add_option("--drive", arguments.drive, "Kind of every drive (list --drives)")->type_name("NAME");
   command.add_option("--deviation", arguments.deviations, "Every drive misbehaves in this named way (list --deviations)")

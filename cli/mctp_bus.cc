@@ -84,6 +84,7 @@ MctpBus::MctpBus(World& world, const MctpBusOptions& options) : bus_(world) {
       mctp::EndpointOptions end = drive.options().end;
       end.name = fmt::format("drive {}", drive_number);
       drive.put_on(network.add_endpoint(i / places.size(), mctp::smbus_address(address), drive.options().node, end));
+      if (options.i2c) adapters_.push_back(&drive.add_adapter(fmt::format("i2c-{}", drive_number), options.timing));
     }
   }
   // One segment after the other, so that EIDs are in the order of the drives.
@@ -137,10 +138,22 @@ void MctpDrive::set_present(bool present) {
   if (present == present_) return;
   present_ = present;
   static_cast<mctp::SmbusPort&>(drive_->node().binding()).set_present(present);
+  if (adapter_ != nullptr) adapter_->set_present(present);
   if (!present) return;
   // What was on its way is lost with the power.
   drive_->endpoint().reset();
   drive_->node().reset();
+}
+
+mctp::I2cAdapter& MctpDrive::add_adapter(const std::string& name, bool timing) {
+  const std::vector<mi::DevicePort>& ports = device().options().ports;
+  const auto two_wire = std::find_if(ports.begin(), ports.end(), [](const auto& port) { return port.type == mi::PortType::two_wire; });
+  adapter_ = std::make_unique<mctp::I2cAdapter>(world_, mctp::SmbusOptions{.name = name, .timing = timing});
+  if (two_wire != ports.end()) {
+    slaves_ =
+        std::make_unique<mi::SmbusSlaves>(adapter_->bus(), device(), static_cast<std::uint8_t>(two_wire - ports.begin()), &endpoint_hooks_);
+  }
+  return *adapter_;
 }
 
 void MctpDrive::put_on(mctp::SimpleDevice& node) {

@@ -10,7 +10,9 @@
 #include "cli/control/told_endpoint.h"
 #include "model/deviations/deviation.h"
 #include "model/drive/drive.h"
+#include "model/drive/smbus_slaves.h"
 #include "model/drive/variants.h"
+#include "sim/mctp/i2c_adapter.h"
 #include "sim/mctp/network.h"
 #include "sim/mctp/serial_fd.h"
 
@@ -22,6 +24,7 @@ struct MctpBusOptions {
   unsigned controllers = 2;                     ///< of each, from 1 on
   std::uint64_t namespace_bytes = 64ull << 20;  ///< NSID 1 of each
   bool timing = false;                          ///< SMBus at 100 kHz takes its time
+  bool i2c = false;                             ///< each drive is on an I2C adapter, too
   /// Commands that name controller 0 mean the first: `nvme` sends 0 unless it is told a controller.
   bool controller_zero = true;
   /// What kind of drive each is; null: the usual one.
@@ -51,6 +54,10 @@ class MctpDrive {
   void set_present(bool present);
   bool present() const { return present_; }
 
+  /// Puts its basic management command and the memory of its vital product data on an adapter of its own, as behind a
+  /// multiplexer: all drives have the same addresses there.
+  mctp::I2cAdapter& add_adapter(const std::string& name, bool timing);
+
   /// False on a line of its own.
   bool removable() const { return removable_; }
   void set_removable(bool removable) { removable_ = removable; }
@@ -75,6 +82,8 @@ class MctpDrive {
   std::vector<std::string> deviations_;
   mi::DriveOptions options_;
   std::unique_ptr<mi::Drive> drive_;
+  std::unique_ptr<mctp::I2cAdapter> adapter_;
+  std::unique_ptr<mi::SmbusSlaves> slaves_;
   std::uint32_t network_ = 0;
   bool present_ = true;
   bool removable_ = true;
@@ -88,10 +97,13 @@ class MctpBus {
 
   mctp::Bus& bus() { return bus_; }
   const std::vector<std::unique_ptr<MctpDrive>>& drives() const { return drives_; }
+  /// One for each drive, in their order; none without MctpBusOptions::i2c.
+  const std::vector<mctp::I2cAdapter*>& adapters() const { return adapters_; }
 
  private:
   mctp::Bus bus_;
   std::vector<std::unique_ptr<MctpDrive>> drives_;
+  std::vector<mctp::I2cAdapter*> adapters_;
 };
 
 /// A drive at the other end of a serial line: of a port, a unix stream socket, or ("pty") a pseudo-terminal that

@@ -2,10 +2,14 @@
 // family is a connection to the bus (sim/mctp/socket_frame.h), so that waiting, duplicating, inheriting and
 // closing it are the kernel's business; what is said over it goes through here.
 //
+// In the same way a program that opens /dev/i2c-N gets a connection to an adapter (sim/mctp/i2c_frame.h).
+//
 // Whether a descriptor is ours is asked of the kernel (where is it connected?), since descriptors come in by
 // fork and exec as well; a small table remembers those that are not.
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <linux/i2c-dev.h>
+#include <linux/i2c.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -19,9 +23,11 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdarg>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
+#include "sim/mctp/i2c_frame.h"
 #include "sim/mctp/socket_frame.h"
 #include "wire/mctp/kernel.h"
 
@@ -30,6 +36,9 @@ namespace {
 namespace kernel = fb::mctp::kernel;
 namespace address = kernel::address;
 namespace address_ext = kernel::address_ext;
+using fb::mctp::I2cCall;
+using fb::mctp::I2cFrame;
+using fb::mctp::I2cPart;
 using fb::mctp::SocketCall;
 using fb::mctp::SocketFrame;
 
@@ -44,28 +53,30 @@ F* next(const char* name) {
   }())
 
 const char* bus() { return getenv(fb::mctp::kSocketVariable); }
+const char* adapters() { return getenv(fb::mctp::kI2cVariable); }
 
 // ---- which descriptors are ours ----
 
 constexpr int kKnown = 4096;
-std::atomic<bool> g_foreign[kKnown];  // for sure not ours
+std::atomic<bool> g_foreign[kKnown], g_no_adapter[kKnown];  // for sure no socket of the bus, no adapter
 
 void forget(int fd) {
-  if (fd >= 0 && fd < kKnown) g_foreign[fd] = false;
+  if (fd >= 0 && fd < kKnown) g_foreign[fd] = g_no_adapter[fd] = false;
 }
 
-bool ours(int fd) {
-  if (fd < 0 || (fd < kKnown && g_foreign[fd])) return false;
+bool connected_to(const char* path, int fd, std::atomic<bool> (&others)[kKnown]) {
+  if (path == nullptr || fd < 0 || (fd < kKnown && others[fd])) return false;
   const int before = errno;
   sockaddr_un to = {};
   socklen_t size = sizeof to;
-  const char* const path = bus();
-  const bool same = path != nullptr && syscall(SYS_getpeername, fd, &to, &size) == 0 && to.sun_family == AF_UNIX &&
-                    std::strncmp(to.sun_path, path, sizeof to.sun_path) == 0;
-  if (!same && fd < kKnown) g_foreign[fd] = true;
+  const bool same =
+      syscall(SYS_getpeername, fd, &to, &size) == 0 && to.sun_family == AF_UNIX && std::strncmp(to.sun_path, path, sizeof to.sun_path) == 0;
+  if (!same && fd < kKnown) others[fd] = true;
   errno = before;
   return same;
 }
+bool ours(int fd) { return connected_to(bus(), fd, g_foreign); }
+bool is_adapter(int fd) { return connected_to(adapters(), fd, g_no_adapter); }
 
 int failed(int error) {
   errno = error;
@@ -74,18 +85,31 @@ int failed(int error) {
 
 // ---- talking to the bus ----
 
-/// Sends the frame with `parts` behind it and waits for the answer. An errno in the answer stands for
-/// whatever went wrong.
-SocketFrame ask(int fd, const SocketFrame& frame, const iovec* parts = nullptr, std::size_t count = 0) {
+/// Reads until there are `size` bytes or no more; how many there are.
+std::size_t read_all(int fd, void* to, std::size_t size) {
+  std::size_t done = 0;
+  while (done < size) {
+    const long got = syscall(SYS_read, fd, static_cast<char*>(to) + done, size - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  return done;
+}
+
+/// Sends the frame with `parts` behind it and waits for the answer, and for as much behind that as there is room for. An errno in
+/// the answer stands for whatever went wrong.
+template <class Frame>
+Frame ask(int fd, const Frame& frame, const iovec* parts = nullptr, std::size_t count = 0, iovec room = {}) {
   constexpr std::size_t kPartsMax = 64;
-  SocketFrame answer;
+  Frame answer;
   answer.error = ENETDOWN;
   iovec all[kPartsMax + 1];
   if (count > kPartsMax) {
     answer.error = EMSGSIZE;
     return answer;
   }
-  all[0] = {const_cast<SocketFrame*>(&frame), sizeof frame};
+  all[0] = {const_cast<Frame*>(&frame), sizeof frame};
   for (std::size_t i = 0; i < count; ++i) all[i + 1] = parts[i];
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
@@ -107,8 +131,8 @@ SocketFrame ask(int fd, const SocketFrame& frame, const iovec* parts = nullptr, 
   long sent = 0;
   while ((sent = syscall(SYS_sendmsg, fd, &message, MSG_NOSIGNAL)) < 0) {
     if (errno == EAGAIN) {
-      pollfd room = {fd, POLLOUT, 0};
-      syscall(SYS_poll, &room, 1, -1);
+      pollfd writable = {fd, POLLOUT, 0};
+      syscall(SYS_poll, &writable, 1, -1);
     } else if (errno != EINTR) {
       answer.error = errno == EPIPE || errno == ECONNRESET ? ENETDOWN : errno;
       break;
@@ -116,17 +140,18 @@ SocketFrame ask(int fd, const SocketFrame& frame, const iovec* parts = nullptr, 
   }
   syscall(SYS_close, ends[1]);
   if (sent >= 0) {
-    SocketFrame got;
-    long size = 0;
-    while ((size = syscall(SYS_read, ends[0], &got, sizeof got)) < 0 && errno == EINTR) {
-    }
-    if (size == static_cast<long>(sizeof got)) answer = got;
+    Frame got;
+    if (read_all(ends[0], &got, sizeof got) == sizeof got) answer = got;
+    if (room.iov_len > 0 && answer.error == 0) read_all(ends[0], room.iov_base, room.iov_len);
   }
   syscall(SYS_close, ends[0]);
   return answer;
 }
 
-int result_of(const SocketFrame& answer) { return answer.error == 0 ? 0 : failed(answer.error); }
+template <class Frame>
+int result_of(const Frame& answer) {
+  return answer.error == 0 ? 0 : failed(answer.error);
+}
 
 /// Fills a frame from a kernel address, and says in it (an errno) where that is malformed.
 void read_address(const void* from, socklen_t size, SocketFrame& frame) {
@@ -275,22 +300,169 @@ int waiting_bytes(int fd) {
   return size < static_cast<long>(sizeof(SocketFrame)) ? 0 : static_cast<int>(size - static_cast<long>(sizeof(SocketFrame)));
 }
 
-int open_socket(int type) {
-  constexpr int kFlags = SOCK_NONBLOCK | SOCK_CLOEXEC;
-  if ((type & ~kFlags) != SOCK_DGRAM) return failed(ESOCKTNOSUPPORT);
-  const char* const path = bus();
+/// A connection, or -1 and `none` as errno where nobody listens.
+int connected(const char* path, bool close_on_exec, bool non_blocking, int none) {
   sockaddr_un to = {};
   to.sun_family = AF_UNIX;
   std::strncpy(to.sun_path, path, sizeof to.sun_path - 1);
-  const int fd = NEXT(socket)(AF_UNIX, SOCK_SEQPACKET | (type & SOCK_CLOEXEC), 0);
+  const int fd = NEXT(socket)(AF_UNIX, SOCK_SEQPACKET | (close_on_exec ? SOCK_CLOEXEC : 0), 0);
   if (fd < 0) return fd;
   if (NEXT(connect)(fd, reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0) {
     NEXT(close)(fd);
-    return failed(EAFNOSUPPORT);  // no bus: as on a kernel without MCTP
+    return failed(none);
   }
-  if ((type & SOCK_NONBLOCK) != 0) NEXT(fcntl)(fd, F_SETFL, O_NONBLOCK);
+  if (non_blocking) NEXT(fcntl)(fd, F_SETFL, O_NONBLOCK);
   forget(fd);
   return fd;
+}
+
+int open_socket(int type) {
+  constexpr int kFlags = SOCK_NONBLOCK | SOCK_CLOEXEC;
+  if ((type & ~kFlags) != SOCK_DGRAM) return failed(ESOCKTNOSUPPORT);
+  // No bus: as on a kernel without MCTP.
+  return connected(bus(), (type & SOCK_CLOEXEC) != 0, (type & SOCK_NONBLOCK) != 0, EAFNOSUPPORT);
+}
+
+// ---- I2C adapters ----
+
+/// The number in /dev/i2c-N or /dev/i2c/N; -1: another path.
+int adapter_of(const char* path) {
+  if (path == nullptr || adapters() == nullptr) return -1;
+  for (const char* const folder : {"/dev/i2c-", "/dev/i2c/"}) {
+    const std::size_t size = std::strlen(folder);
+    if (std::strncmp(path, folder, size) != 0) continue;
+    char* end = nullptr;
+    const long number = std::strtol(path + size, &end, 10);
+    return end != path + size && *end == 0 && number >= 0 && number < 65536 ? static_cast<int>(number) : -1;
+  }
+  return -1;
+}
+
+int open_adapter(int number, int flags) {
+  const int fd = connected(adapters(), (flags & O_CLOEXEC) != 0, (flags & O_NONBLOCK) != 0, ENOENT);
+  if (fd < 0) return fd;
+  I2cFrame frame;
+  frame.call = I2cCall::open;
+  frame.value = static_cast<std::uint32_t>(number);
+  const I2cFrame answer = ask(fd, frame);
+  if (answer.error == 0) return fd;
+  NEXT(close)(fd);
+  return failed(answer.error);
+}
+
+constexpr std::size_t kI2cMessagesMax = 42, kI2cMessageMax = 8192;
+
+ssize_t read_adapter(int fd, void* to, std::size_t size) {
+  I2cFrame frame;
+  frame.call = I2cCall::read;
+  frame.value = static_cast<std::uint32_t>(std::min(size, kI2cMessageMax));
+  const I2cFrame answer = ask(fd, frame, nullptr, 0, {to, frame.value});
+  return answer.error == 0 ? static_cast<ssize_t>(frame.value) : failed(answer.error);
+}
+
+ssize_t write_adapter(int fd, const void* from, std::size_t size) {
+  I2cFrame frame;
+  frame.call = I2cCall::write;
+  const iovec part = {const_cast<void*>(from), std::min(size, kI2cMessageMax)};
+  const I2cFrame answer = ask(fd, frame, &part, 1);
+  return answer.error == 0 ? static_cast<ssize_t>(part.iov_len) : failed(answer.error);
+}
+
+int transfer(int fd, const i2c_rdwr_ioctl_data& asked) {
+  if (asked.msgs == nullptr || asked.nmsgs == 0 || asked.nmsgs > kI2cMessagesMax) return failed(EINVAL);
+  static thread_local std::uint8_t bytes[fb::mctp::kI2cAnswerMax];
+  I2cPart parts[kI2cMessagesMax];
+  iovec payload[kI2cMessagesMax + 1];
+  payload[0] = {parts, asked.nmsgs * sizeof parts[0]};
+  std::size_t count = 1, room = 0;
+  for (std::size_t i = 0; i < asked.nmsgs; ++i) {
+    const i2c_msg& message = asked.msgs[i];
+    parts[i].address = message.addr;
+    parts[i].flags = message.flags;
+    parts[i].length = message.len;
+    if (message.len > kI2cMessageMax || (message.len > 0 && message.buf == nullptr)) return failed(EINVAL);
+    if ((message.flags & I2C_M_RD) == 0) {
+      payload[count++] = {message.buf, message.len};
+    } else if ((message.flags & I2C_M_RECV_LEN) != 0) {
+      // The buffer says how many bytes there are beside the block, its count among them.
+      if (message.len < 1 || message.buf[0] < 1 || message.len < message.buf[0] + I2C_SMBUS_BLOCK_MAX) return failed(EINVAL);
+      parts[i].length = static_cast<std::uint16_t>(message.buf[0] - 1);
+      room += 1u + I2C_SMBUS_BLOCK_MAX + parts[i].length;
+    } else {
+      room += message.len;
+    }
+  }
+  if (room > sizeof bytes) return failed(EOPNOTSUPP);
+  I2cFrame frame;
+  frame.call = I2cCall::transfer;
+  frame.value = asked.nmsgs;
+  const I2cFrame answer = ask(fd, frame, payload, count, {bytes, room});
+  if (answer.error != 0) return failed(answer.error);
+  const std::uint8_t* from = bytes;
+  for (std::size_t i = 0; i < asked.nmsgs; ++i) {
+    i2c_msg& message = asked.msgs[i];
+    if ((message.flags & I2C_M_RD) == 0) continue;
+    const bool counted = (message.flags & I2C_M_RECV_LEN) != 0;
+    const std::size_t size = counted ? 1u + *from + parts[i].length : message.len;
+    std::memcpy(message.buf, from, size);
+    from += size;
+  }
+  return static_cast<int>(asked.nmsgs);
+}
+
+/// Bytes of the union that a call of this kind reads or writes.
+std::size_t smbus_data_size(std::uint32_t size) {
+  if (size == I2C_SMBUS_BYTE || size == I2C_SMBUS_BYTE_DATA) return 1;
+  if (size == I2C_SMBUS_WORD_DATA || size == I2C_SMBUS_PROC_CALL) return 2;
+  return sizeof(i2c_smbus_data);
+}
+
+int smbus_call(int fd, const i2c_smbus_ioctl_data& asked) {
+  static_assert(sizeof(i2c_smbus_data) == 34);
+  std::uint8_t data[sizeof(i2c_smbus_data)] = {};
+  const std::size_t size = smbus_data_size(asked.size);
+  if (asked.data != nullptr) std::memcpy(data, asked.data, size);
+  I2cFrame frame;
+  frame.call = I2cCall::smbus;
+  frame.value = asked.read_write;
+  frame.size = asked.size;
+  frame.command = asked.command;
+  const iovec part = {data, sizeof data};
+  const I2cFrame answer = ask(fd, frame, &part, asked.data != nullptr ? 1 : 0, {data, sizeof data});
+  if (answer.error != 0) return failed(answer.error);
+  const bool calls_back = asked.size == I2C_SMBUS_PROC_CALL || asked.size == I2C_SMBUS_BLOCK_PROC_CALL;
+  if (asked.data != nullptr && (asked.read_write == I2C_SMBUS_READ || calls_back)) std::memcpy(asked.data, data, size);
+  return 0;
+}
+
+int adapter_call(int fd, unsigned long request, void* argument) {
+  const auto number = reinterpret_cast<std::uintptr_t>(argument);
+  I2cFrame frame;
+  frame.value = static_cast<std::uint32_t>(number);
+  switch (request) {
+    case I2C_SLAVE:
+    case I2C_SLAVE_FORCE:
+      if (number > 0x7F) return failed(EINVAL);
+      frame.call = I2cCall::slave;
+      return result_of(ask(fd, frame));
+    case I2C_TENBIT:
+      return number == 0 ? 0 : failed(EINVAL);
+    case I2C_PEC:
+      frame.call = I2cCall::pec;
+      return result_of(ask(fd, frame));
+    case I2C_FUNCS:
+      *static_cast<unsigned long*>(argument) = I2C_FUNC_I2C | I2C_FUNC_SMBUS_EMUL_ALL;
+      return 0;
+    case I2C_RDWR:
+      return transfer(fd, *static_cast<const i2c_rdwr_ioctl_data*>(argument));
+    case I2C_SMBUS:
+      return smbus_call(fd, *static_cast<const i2c_smbus_ioctl_data*>(argument));
+    case I2C_RETRIES:
+    case I2C_TIMEOUT:
+      return number > 0x7FFFFFFF ? failed(EINVAL) : 0;
+    default:
+      return failed(ENOTTY);
+  }
 }
 
 /// What datagram sockets of this family do not have.
@@ -310,6 +482,28 @@ int socket(int domain, int type, int protocol) noexcept {
   forget(fd);
   return fd;
 }
+
+// Whoever opens a file: an adapter of ours, or whatever is there. The mode is there with flags that make a file.
+#define OPENS(name, declared, ...)                                                            \
+  int name declared {                                                                         \
+    if (const int number = adapter_of(path); number >= 0) return open_adapter(number, flags); \
+    va_list list;                                                                             \
+    va_start(list, flags);                                                                    \
+    const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(list, mode_t) : 0;      \
+    va_end(list);                                                                             \
+    const int fd = NEXT(name)(__VA_ARGS__, mode);                                             \
+    forget(fd);                                                                               \
+    return fd;                                                                                \
+  }
+OPENS(open, (const char* path, int flags, ...), path, flags)
+OPENS(open64, (const char* path, int flags, ...), path, flags)
+OPENS(openat, (int folder, const char* path, int flags, ...), folder, path, flags)
+OPENS(openat64, (int folder, const char* path, int flags, ...), folder, path, flags)
+#undef OPENS
+int __open_2(const char* path, int flags) { return open(path, flags); }
+int __open64_2(const char* path, int flags) { return open64(path, flags); }
+int __openat_2(int folder, const char* path, int flags) { return openat(folder, path, flags); }
+int __openat64_2(int folder, const char* path, int flags) { return openat64(folder, path, flags); }
 
 int close(int fd) {
   forget(fd);
@@ -396,6 +590,7 @@ ssize_t send(int fd, const void* from, size_t size, int flags) {
 }
 
 ssize_t write(int fd, const void* from, size_t size) {
+  if (is_adapter(fd)) return write_adapter(fd, from, size);
   return ours(fd) ? send_from(fd, from, size, nullptr, 0) : NEXT(write)(fd, from, size);
 }
 
@@ -431,6 +626,7 @@ ssize_t recv(int fd, void* to, size_t size, int flags) {
 }
 
 ssize_t read(int fd, void* to, size_t size) {
+  if (is_adapter(fd)) return read_adapter(fd, to, size);
   return ours(fd) ? receive_into(fd, to, size, 0, nullptr, nullptr) : NEXT(read)(fd, to, size);
 }
 
@@ -504,6 +700,7 @@ int ioctl(int fd, unsigned long request, ...) noexcept {
   va_start(list, request);
   void* const argument = va_arg(list, void*);
   va_end(list);
+  if (request >= I2C_RETRIES && request <= I2C_SMBUS && is_adapter(fd)) return adapter_call(fd, request, argument);
   if (request >= kernel::kAllocTag && request <= kernel::kDropTag2 && ours(fd)) return tag_call(fd, request, argument);
   if (request == FIONREAD && ours(fd)) {
     *static_cast<int*>(argument) = waiting_bytes(fd);

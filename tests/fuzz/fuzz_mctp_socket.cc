@@ -3,20 +3,13 @@
 //
 // The input is a list of steps: a byte that chooses a socket (bits 1:0) and what to do (bits 4:2: 0 and 1 a frame
 // with a pipe, 2 a frame without, 3 close it, 4 bytes that are no frame, 5 time passes), then the frame.
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <array>
-#include <cstdlib>
-#include <cstring>
-#include <string>
 
 #include "sim/mctp/socket_server.h"
 #include "tests/fuzz/input.h"
+#include "tests/fuzz/socket_client.h"
 
 namespace fb::mctp {
 namespace {
@@ -39,7 +32,7 @@ struct Echo final : MessageHandler {
 
 class Target {
  public:
-  Target() : directory_(make_directory()), world_(World::make_real(1)), bus_(*world_) {
+  Target() : directory_(fuzz::make_directory()), world_(World::make_real(1)), bus_(*world_) {
     Network& network = bus_.add_network({.number = 1, .timing = false});
     const std::size_t segment = network.add_smbus({.timing = false});
     SimpleDevice& device = network.add_endpoint(segment, smbus_address(0x3A), {.types = {{4, {}}}});
@@ -74,7 +67,7 @@ class Target {
     if (fd < 0) fd = connect_one();
     if (action == 4) {
       const Bytes bytes = input.bytes(input.byte());
-      send_with(fd, bytes, (what & 0x80) != 0);
+      fuzz::send_with(fd, bytes, (what & 0x80) != 0);
     } else {
       SocketFrame frame;
       Bytes raw = input.bytes(sizeof frame);
@@ -86,7 +79,7 @@ class Target {
       std::memcpy(bytes.data(), &frame, sizeof frame);
       const Bytes payload = input.bytes(input.byte());
       bytes.insert(bytes.end(), payload.begin(), payload.end());
-      send_with(fd, bytes, action != 2);
+      fuzz::send_with(fd, bytes, action != 2);
     }
     settle();
   }
@@ -95,59 +88,16 @@ class Target {
   void served() {
     SocketFrame frame;
     frame.call = SocketCall::is_extended;
-    Bytes bytes(sizeof frame);
-    std::memcpy(bytes.data(), &frame, sizeof frame);
     const int fd = connect_one();
-    int ends[2];
-    if (::pipe(ends) != 0) std::abort();
-    send_pipe(fd, bytes, ends[1]);
-    ::close(ends[1]);
-    settle();
-    SocketFrame answer;
-    if (::read(ends[0], &answer, sizeof answer) != sizeof answer || answer.error != 0) std::abort();
-    ::close(ends[0]);
+    if (fuzz::asked(fd, frame, [this] { settle(); }).error != 0) std::abort();
     ::close(fd);
   }
 
  private:
-  static std::string make_directory() {
-    std::string name = "/tmp/fabricbench-fuzz-XXXXXX";
-    if (mkdtemp(name.data()) == nullptr) std::abort();
-    return name;
-  }
   int connect_one() {
-    const int fd = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    sockaddr_un address = {};
-    address.sun_family = AF_UNIX;
-    std::copy(server_->path().begin(), server_->path().end(), address.sun_path);
-    if (fd < 0 || ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) std::abort();
+    const int fd = fuzz::connect_to_socket(server_->path());
     settle();
     return fd;
-  }
-  static void send_pipe(int fd, const Bytes& bytes, int pipe) {
-    iovec part = {const_cast<std::uint8_t*>(bytes.data()), bytes.size()};
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-    msghdr message = {};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    if (pipe >= 0) {
-      message.msg_control = control;
-      message.msg_controllen = sizeof control;
-      cmsghdr* const head = CMSG_FIRSTHDR(&message);
-      head->cmsg_level = SOL_SOCKET;
-      head->cmsg_type = SCM_RIGHTS;
-      head->cmsg_len = CMSG_LEN(sizeof(int));
-      std::memcpy(CMSG_DATA(head), &pipe, sizeof pipe);
-    }
-    [[maybe_unused]] const auto sent = ::sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-  }
-  static void send_with(int fd, const Bytes& bytes, bool with_pipe) {
-    int ends[2] = {-1, -1};
-    if (with_pipe && ::pipe(ends) != 0) std::abort();
-    send_pipe(fd, bytes, ends[1]);
-    if (!with_pipe) return;
-    ::close(ends[0]);
-    ::close(ends[1]);
   }
   void settle() {
     for (int i = 0; i < 3; ++i) world_->run_for({});
