@@ -37,8 +37,10 @@ CONFORMANCE_CASE(endurance_groups_are_made, "nvme.capacity.create", roles::contr
   const auto group = static_cast<std::uint16_t>(reply.dw0() & 0xFFFF);
   check.that(lists(scene.groups(), group), "the group is in the list", std::to_string(group));
   const std::uint64_t got = scene.counter(group, eg::tegcap);
-  check.that(got >= kBytes, "TEGCAP is no less than was asked for", std::to_string(got));
-  check.equal("UNVMCAP", scene.manager.unallocated_bytes(), before - got);
+  check.that(got == 0 || got >= kBytes, "TEGCAP, where it is reported, is no less than was asked for", std::to_string(got));
+  // By how much depends on the adjustment factor and on the granularity of the product.
+  const std::uint64_t after = scene.manager.unallocated_bytes();
+  check.that(after < before, "UNVMCAP is lower", std::to_string(after) + " after " + std::to_string(before));
   check.precondition_success(scene.manage(CapacityOperation::delete_endurance_group, group), "Capacity Management");
 }
 
@@ -70,7 +72,7 @@ CONFORMANCE_CASE(unknown_capacity_cannot_be_deleted, "nvme.capacity.unknown", ro
 CONFORMANCE_CASE(unknown_capacity_operations_are_refused, "nvme.capacity.operation", roles::controller, needs(kManaged),
                  needs(is_version_2), having_groups, reaches{"capacity.operation"}) {
   EnduranceScene scene(bench, check);
-  check.status(scene.manage(static_cast<CapacityOperation>(9), 0, kBytes), sc::invalid_field);
+  check.refused(scene.manage(static_cast<CapacityOperation>(9), 0, kBytes), "operation 9h");
 }
 
 CONFORMANCE_CASE(endurance_groups_are_deleted, "nvme.capacity.delete", roles::controller, needs(kManaged), needs(kDeletes),

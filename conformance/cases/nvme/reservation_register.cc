@@ -49,7 +49,7 @@ CONFORMANCE_CASE(register_refuses_a_reserved_action, "nvme.reservation.register.
   auto command = host::reservation_register(scene.nsid(), RegisterAction::register_key);
   for (const unsigned action : {3u, 7u}) {
     command.set(nvme::reservation_sqe::action, action);
-    check.status(scene.send(0, command, host::reservation_keys(0, scene.key(0))), kReservedAction, "action " + std::to_string(action));
+    check.refused(scene.send(0, command, host::reservation_keys(0, scene.key(0))), "action " + std::to_string(action));
   }
   scene.is_not_registered(0);
 }

@@ -58,8 +58,6 @@ inline std::optional<std::string> persists_through_power_loss(const Declared& de
 }
 inline const needs reservations{has_reservations};
 
-inline const OneOf<nvme::Status> kReservedAction = one_of(sc::invalid_field, sc::invalid_opcode);
-
 /// What Reservation Report says.
 struct ReservationReport {
   struct Entry {

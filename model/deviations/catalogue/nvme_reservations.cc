@@ -161,8 +161,6 @@ RESERVATION(reservation_acquired_once, "acquire.again", "refuses the holder that
             Departs{departure::reservation_acquire_once});
 RESERVATION(reservation_changes_its_type, "acquire.other-type", "changes the type by Acquire", Tolerate{"reservation.held"});
 RESERVATION(reservation_of_a_reserved_type, "acquire.reserved-type", "takes reserved types", Tolerate{"reservation.type"});
-RESERVATION(reservation_type_is_a_conflict, "acquire.reserved-type", "calls a reserved type a conflict",
-            AnswerWith{"reservation.type", nvme::sc::reservation_conflict});
 RESERVATION(reservation_acquired_without_a_key, "acquire.iekey", "takes IEKEY with Acquire", Tolerate{"reservation.iekey"});
 RESERVATION(reservation_acquired_by_any_action, "acquire.action", "takes reserved actions of Acquire", Tolerate{"reservation.action"});
 RESERVATION(reservation_is_not_released, "release.holder", "says success to Release and keeps the reservation",

@@ -46,7 +46,7 @@ SUBJECTS = {
     "nvme.ana": "Asymmetric Namespace Access|ANA|Identify Controller",
     "nvme.capacity": "Capacity Management",
     "nvme.compare": "Compare|Write Uncorrectable",
-    "nvme.copy": "Copy|Copies|Protection Information|Identify Namespace|Write Protection",
+    "nvme.copy": "Copy|Copies|Protection Information|Identify Namespace|Write Protection|Reservations|Status Values",
     "nvme.dataset": "Dataset Management",
     "nvme.deallocate": "Dataset Management",
     "nvme.directives": "Directive|reserved|Namespaces|NSID",
@@ -77,7 +77,7 @@ SUBJECTS = {
     "nvme.temperature": "Temperature",
     "nvme.timestamp": "Timestamp",
     "nvme.verify": "Verify",
-    "nvme.write-protection": "Write Protection",
+    "nvme.write-protection": "Write Protection|Identify",
     "nvme.write-uncorrectable": "Write Uncorrectable",
     "nvme.write-zeroes": "Write Zeroes",
     "nvme.zones": "Zone|I/O Command Set|Controller Configuration|Identify|Fused|Copy|Dataset|Write|Asynchronous Event|Get Log Page|"
