@@ -261,6 +261,8 @@ CONFORMANCE_CASE(fdp_feature_is_saveable, "nvme.fdp.feature.saveable", roles::co
 CONFORMANCE_CASE(fdp_is_changed_with_save_alone, "nvme.fdp.feature.save-bit", roles::controller, needs(kHasFdp), having_fdp,
                  reaches{"feature.fdp.save"}) {
   FdpScene scene(bench, check);
+  const std::uint16_t oncs = bench.declared().identify().get(nvme::id_ctrl::oncs);
+  check.precondition((oncs & nvme::oncs_bits::save_and_select) != 0, "ONCS has SSFS");
   const std::uint16_t group = scene.empty_group();
   auto command = host::set_fdp(group, true, 0);
   command.set(nvme::features_sqe::sv, false);
