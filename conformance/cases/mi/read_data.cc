@@ -21,14 +21,17 @@ unsigned ports_of(EndpointBench& bench) {
   return info.data()[0] + 1u;
 }
 
-std::optional<std::vector<std::uint16_t>> list_from(EndpointBench& bench, Check& check, std::uint16_t first) {
+std::optional<std::vector<std::uint16_t>> list_from(EndpointBench& bench, Check& check, std::uint16_t first, bool exact = false) {
   const MiAnswer answer = read_structure(bench, DataType::controller_list, first);
   const std::string what = "the controller list from " + words(first);
   if (!success(check, answer, what)) return std::nullopt;
   const ByteView data = answer.data();
   check.require(data.size() >= 2, what + " has a count", words(data.size()) + " bytes");
   const auto count = load_le<std::uint16_t>(data.data());
-  if (!check.equal("bytes of " + what + " with " + words(count) + " identifiers", data.size(), 2u + 2u * count)) return std::nullopt;
+  const std::size_t needed = 2 + 2 * static_cast<std::size_t>(count);
+  const std::string bytes = "bytes of " + what + " with " + words(count) + " identifiers";
+  if (exact && !check.equal(bytes, data.size(), needed)) return std::nullopt;
+  if (!check.that(data.size() >= needed, bytes + " are there", words(data.size()))) return std::nullopt;
   length_told(check, answer, what);
   return mi::parse_controller_list(data);
 }
@@ -147,8 +150,8 @@ CONFORMANCE_CASE(port_information_is_legal, "mi.read-ds.port", roles::endpoint) 
     check.equal("reserved bits of PRTCAP" + of, data[1] & 0xFC, 0);
     zero(check, data.subspan(14), "reserved bytes" + of);
     if (type == mi::PortType::inactive) continue;
-    check.that(info.get(mi::port_info::mmtus) >= mctp::kBaselineUnit, "MMTUS" + of + " is at least 64",
-               words(info.get(mi::port_info::mmtus)));
+    const auto unit = info.get(mi::port_info::mmtus);
+    check.that(unit == 0 || unit >= mctp::kBaselineUnit, "MMTUS" + of + " is at least 64, or 0 without MCTP", words(unit));
     if (type == mi::PortType::pcie) {
       check.that(data[8] <= 5, "MPS" + of + " is one of 128 to 4096 bytes", words(data[8]));
       check.that(data[10] <= 6, "CLS" + of + " is a speed", words(data[10]));
@@ -197,7 +200,7 @@ CONFORMANCE_CASE(an_odd_controller_list_is_not_padded, "mi.read-ds.controllers.o
                    setup.managed->drive.subsystem.static_cntlids = {1, 2, 7, 9};
                  })) {
   for (const auto start : std::initializer_list<std::uint16_t>{0, 2, 3, 8, 10}) {
-    const auto rest = list_from(bench, check, start);
+    const auto rest = list_from(bench, check, start, true);
     if (!rest) return;
     check.equal("identifiers from " + words(start), rest->size(),
                 start == 0   ? 4u
@@ -305,8 +308,6 @@ CONFORMANCE_CASE(a_buffer_has_a_list_of_its_commands, "mi.read-ds.buffer.list", 
   length_told(check, answer, "the list of commands with a buffer");
   for (std::size_t at = 2; at + 1 < data.size(); at += 2) {
     check.equal("reserved bits of an entry", data[at] & 0x87, 0);
-    const bool buffers_own = data[at] == 0x08 && (data[at + 1] == 0x0A || data[at + 1] == 0x0B);
-    check.that(!buffers_own, "the buffer's own commands are not in the list", words(data[at + 1]));
   }
 }
 

@@ -79,11 +79,6 @@ void vpd_write_is_not_listed(const MessageContext& message, Bytes& body) {
     return;
   }
 }
-void buffer_read_is_listed(const MessageContext& message, Bytes& body) {
-  if (!reads(message, body, DataType::buffer_commands)) return;
-  body.insert(body.end(), {0x08, static_cast<std::uint8_t>(mi::Opcode::buffer_read)});
-  ++body[kData], body[5] = static_cast<std::uint8_t>(body[5] + 2);
-}
 void buffer_list_counts_too_much(const MessageContext& message, Bytes& body) {
   if (reads(message, body, DataType::buffer_commands)) ++body[kData];
 }
@@ -151,8 +146,6 @@ DEVIATION(vpd_write_is_kept_secret, "mi.read-ds.optional.unlisted", Product::end
           alters_answers<&vpd_write_is_not_listed>());
 DEVIATION(buffer_commands_without_a_buffer, "mi.read-ds.buffer.none", Product::endpoint, "lists commands with a buffer where it has none",
           Tolerate{"mi.read_ds.no_buffer"});
-DEVIATION(buffer_commands_list_buffer_read, "mi.read-ds.buffer.list", Product::endpoint, "lists Management Endpoint Buffer Read itself",
-          alters_answers<&buffer_read_is_listed>());
 DEVIATION(buffer_commands_count_too_much, "mi.read-ds.buffer.list", Product::endpoint,
           "counts a command with a buffer more than it lists (F16)", alters_answers<&buffer_list_counts_too_much>());
 DEVIATION(reserved_structures_are_read, "mi.read-ds.type", Product::endpoint, "answers reserved data structure types with success",
