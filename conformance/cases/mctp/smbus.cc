@@ -144,11 +144,11 @@ CONFORMANCE_CASE(a_packet_that_is_not_acknowledged_is_sent_again, "mctp.smbus.re
   const auto tries = std::make_shared<unsigned>(0);
   bench.on_product_frame = [tries](mctp::FrameContext&) {
     mctp::FrameVerdict verdict;
-    verdict.nack = ++*tries <= 7;
+    verdict.nack = ++*tries <= 8;
     return verdict;
   };
   const ControlAnswer answer = bench.control(Command::get_endpoint_id);
-  check.that(answer.ok(), "an answer whose first seven tries were not acknowledged arrives",
+  check.that(answer.ok(), "an answer whose first eight tries were not acknowledged arrives",
              fmt::format("{} after {} tries", answer.describe(), *tries));
   bench.on_product_frame = nullptr;
 }
