@@ -6,152 +6,26 @@
 //
 // Whether a descriptor is ours is asked of the kernel (where is it connected?), since descriptors come in by
 // fork and exec as well; a small table remembers those that are not.
-#include <dlfcn.h>
-#include <fcntl.h>
 #include <linux/i2c-dev.h>
-#include <linux/i2c.h>
-#include <poll.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <cerrno>
 #include <cstdarg>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 
-#include "sim/mctp/i2c_frame.h"
+#include "cli/preload/adapter.h"
+#include "cli/preload/client.h"
 #include "sim/mctp/socket_frame.h"
 #include "wire/mctp/kernel.h"
 
 namespace {
 
 namespace kernel = fb::mctp::kernel;
+using namespace fb::preload;
 namespace address = kernel::address;
 namespace address_ext = kernel::address_ext;
-using fb::mctp::I2cCall;
-using fb::mctp::I2cFrame;
-using fb::mctp::I2cPart;
 using fb::mctp::SocketCall;
 using fb::mctp::SocketFrame;
-
-template <class F>
-F* next(const char* name) {
-  return reinterpret_cast<F*>(dlsym(RTLD_NEXT, name));
-}
-#define NEXT(function)                                              \
-  (*[] {                                                            \
-    static auto* const found = next<decltype(function)>(#function); \
-    return found;                                                   \
-  }())
-
-const char* bus() { return getenv(fb::mctp::kSocketVariable); }
-const char* adapters() { return getenv(fb::mctp::kI2cVariable); }
-
-// ---- which descriptors are ours ----
-
-constexpr int kKnown = 4096;
-std::atomic<bool> g_foreign[kKnown], g_no_adapter[kKnown];  // for sure no socket of the bus, no adapter
-
-void forget(int fd) {
-  if (fd >= 0 && fd < kKnown) g_foreign[fd] = g_no_adapter[fd] = false;
-}
-
-bool connected_to(const char* path, int fd, std::atomic<bool> (&others)[kKnown]) {
-  if (path == nullptr || fd < 0 || (fd < kKnown && others[fd])) return false;
-  const int before = errno;
-  sockaddr_un to = {};
-  socklen_t size = sizeof to;
-  const bool same =
-      syscall(SYS_getpeername, fd, &to, &size) == 0 && to.sun_family == AF_UNIX && std::strncmp(to.sun_path, path, sizeof to.sun_path) == 0;
-  if (!same && fd < kKnown) others[fd] = true;
-  errno = before;
-  return same;
-}
-bool ours(int fd) { return connected_to(bus(), fd, g_foreign); }
-bool is_adapter(int fd) { return connected_to(adapters(), fd, g_no_adapter); }
-
-int failed(int error) {
-  errno = error;
-  return -1;
-}
-
-// ---- talking to the bus ----
-
-/// Reads until there are `size` bytes or no more; how many there are.
-std::size_t read_all(int fd, void* to, std::size_t size) {
-  std::size_t done = 0;
-  while (done < size) {
-    const long got = syscall(SYS_read, fd, static_cast<char*>(to) + done, size - done);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    done += static_cast<std::size_t>(got);
-  }
-  return done;
-}
-
-/// Sends the frame with `parts` behind it and waits for the answer, and for as much behind that as there is room for. An errno in
-/// the answer stands for whatever went wrong.
-template <class Frame>
-Frame ask(int fd, const Frame& frame, const iovec* parts = nullptr, std::size_t count = 0, iovec room = {}) {
-  constexpr std::size_t kPartsMax = 64;
-  Frame answer;
-  answer.error = ENETDOWN;
-  iovec all[kPartsMax + 1];
-  if (count > kPartsMax) {
-    answer.error = EMSGSIZE;
-    return answer;
-  }
-  all[0] = {const_cast<Frame*>(&frame), sizeof frame};
-  for (std::size_t i = 0; i < count; ++i) all[i + 1] = parts[i];
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) {
-    answer.error = errno;
-    return answer;
-  }
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message = {};
-  message.msg_iov = all;
-  message.msg_iovlen = count + 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  cmsghdr* const rights = CMSG_FIRSTHDR(&message);
-  rights->cmsg_level = SOL_SOCKET;
-  rights->cmsg_type = SCM_RIGHTS;
-  rights->cmsg_len = CMSG_LEN(sizeof(int));
-  std::memcpy(CMSG_DATA(rights), &ends[1], sizeof(int));
-  // The descriptor may be non-blocking, the call to the bus is not.
-  long sent = 0;
-  while ((sent = syscall(SYS_sendmsg, fd, &message, MSG_NOSIGNAL)) < 0) {
-    if (errno == EAGAIN) {
-      pollfd writable = {fd, POLLOUT, 0};
-      syscall(SYS_poll, &writable, 1, -1);
-    } else if (errno != EINTR) {
-      answer.error = errno == EPIPE || errno == ECONNRESET ? ENETDOWN : errno;
-      break;
-    }
-  }
-  syscall(SYS_close, ends[1]);
-  if (sent >= 0) {
-    Frame got;
-    if (read_all(ends[0], &got, sizeof got) == sizeof got) answer = got;
-    if (room.iov_len > 0 && answer.error == 0) read_all(ends[0], room.iov_base, room.iov_len);
-  }
-  syscall(SYS_close, ends[0]);
-  return answer;
-}
-
-template <class Frame>
-int result_of(const Frame& answer) {
-  return answer.error == 0 ? 0 : failed(answer.error);
-}
 
 /// Fills a frame from a kernel address, and says in it (an errno) where that is malformed.
 void read_address(const void* from, socklen_t size, SocketFrame& frame) {
@@ -300,169 +174,11 @@ int waiting_bytes(int fd) {
   return size < static_cast<long>(sizeof(SocketFrame)) ? 0 : static_cast<int>(size - static_cast<long>(sizeof(SocketFrame)));
 }
 
-/// A connection, or -1 and `none` as errno where nobody listens.
-int connected(const char* path, bool close_on_exec, bool non_blocking, int none) {
-  sockaddr_un to = {};
-  to.sun_family = AF_UNIX;
-  std::strncpy(to.sun_path, path, sizeof to.sun_path - 1);
-  const int fd = NEXT(socket)(AF_UNIX, SOCK_SEQPACKET | (close_on_exec ? SOCK_CLOEXEC : 0), 0);
-  if (fd < 0) return fd;
-  if (NEXT(connect)(fd, reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0) {
-    NEXT(close)(fd);
-    return failed(none);
-  }
-  if (non_blocking) NEXT(fcntl)(fd, F_SETFL, O_NONBLOCK);
-  forget(fd);
-  return fd;
-}
-
 int open_socket(int type) {
   constexpr int kFlags = SOCK_NONBLOCK | SOCK_CLOEXEC;
   if ((type & ~kFlags) != SOCK_DGRAM) return failed(ESOCKTNOSUPPORT);
   // No bus: as on a kernel without MCTP.
   return connected(bus(), (type & SOCK_CLOEXEC) != 0, (type & SOCK_NONBLOCK) != 0, EAFNOSUPPORT);
-}
-
-// ---- I2C adapters ----
-
-/// The number in /dev/i2c-N or /dev/i2c/N; -1: another path.
-int adapter_of(const char* path) {
-  if (path == nullptr || adapters() == nullptr) return -1;
-  for (const char* const folder : {"/dev/i2c-", "/dev/i2c/"}) {
-    const std::size_t size = std::strlen(folder);
-    if (std::strncmp(path, folder, size) != 0) continue;
-    char* end = nullptr;
-    const long number = std::strtol(path + size, &end, 10);
-    return end != path + size && *end == 0 && number >= 0 && number < 65536 ? static_cast<int>(number) : -1;
-  }
-  return -1;
-}
-
-int open_adapter(int number, int flags) {
-  const int fd = connected(adapters(), (flags & O_CLOEXEC) != 0, (flags & O_NONBLOCK) != 0, ENOENT);
-  if (fd < 0) return fd;
-  I2cFrame frame;
-  frame.call = I2cCall::open;
-  frame.value = static_cast<std::uint32_t>(number);
-  const I2cFrame answer = ask(fd, frame);
-  if (answer.error == 0) return fd;
-  NEXT(close)(fd);
-  return failed(answer.error);
-}
-
-constexpr std::size_t kI2cMessagesMax = 42, kI2cMessageMax = 8192;
-
-ssize_t read_adapter(int fd, void* to, std::size_t size) {
-  I2cFrame frame;
-  frame.call = I2cCall::read;
-  frame.value = static_cast<std::uint32_t>(std::min(size, kI2cMessageMax));
-  const I2cFrame answer = ask(fd, frame, nullptr, 0, {to, frame.value});
-  return answer.error == 0 ? static_cast<ssize_t>(frame.value) : failed(answer.error);
-}
-
-ssize_t write_adapter(int fd, const void* from, std::size_t size) {
-  I2cFrame frame;
-  frame.call = I2cCall::write;
-  const iovec part = {const_cast<void*>(from), std::min(size, kI2cMessageMax)};
-  const I2cFrame answer = ask(fd, frame, &part, 1);
-  return answer.error == 0 ? static_cast<ssize_t>(part.iov_len) : failed(answer.error);
-}
-
-int transfer(int fd, const i2c_rdwr_ioctl_data& asked) {
-  if (asked.msgs == nullptr || asked.nmsgs == 0 || asked.nmsgs > kI2cMessagesMax) return failed(EINVAL);
-  static thread_local std::uint8_t bytes[fb::mctp::kI2cAnswerMax];
-  I2cPart parts[kI2cMessagesMax];
-  iovec payload[kI2cMessagesMax + 1];
-  payload[0] = {parts, asked.nmsgs * sizeof parts[0]};
-  std::size_t count = 1, room = 0;
-  for (std::size_t i = 0; i < asked.nmsgs; ++i) {
-    const i2c_msg& message = asked.msgs[i];
-    parts[i].address = message.addr;
-    parts[i].flags = message.flags;
-    parts[i].length = message.len;
-    if (message.len > kI2cMessageMax || (message.len > 0 && message.buf == nullptr)) return failed(EINVAL);
-    if ((message.flags & I2C_M_RD) == 0) {
-      payload[count++] = {message.buf, message.len};
-    } else if ((message.flags & I2C_M_RECV_LEN) != 0) {
-      // The buffer says how many bytes there are beside the block, its count among them.
-      if (message.len < 1 || message.buf[0] < 1 || message.len < message.buf[0] + I2C_SMBUS_BLOCK_MAX) return failed(EINVAL);
-      parts[i].length = static_cast<std::uint16_t>(message.buf[0] - 1);
-      room += 1u + I2C_SMBUS_BLOCK_MAX + parts[i].length;
-    } else {
-      room += message.len;
-    }
-  }
-  if (room > sizeof bytes) return failed(EOPNOTSUPP);
-  I2cFrame frame;
-  frame.call = I2cCall::transfer;
-  frame.value = asked.nmsgs;
-  const I2cFrame answer = ask(fd, frame, payload, count, {bytes, room});
-  if (answer.error != 0) return failed(answer.error);
-  const std::uint8_t* from = bytes;
-  for (std::size_t i = 0; i < asked.nmsgs; ++i) {
-    i2c_msg& message = asked.msgs[i];
-    if ((message.flags & I2C_M_RD) == 0) continue;
-    const bool counted = (message.flags & I2C_M_RECV_LEN) != 0;
-    const std::size_t size = counted ? 1u + *from + parts[i].length : message.len;
-    std::memcpy(message.buf, from, size);
-    from += size;
-  }
-  return static_cast<int>(asked.nmsgs);
-}
-
-/// Bytes of the union that a call of this kind reads or writes.
-std::size_t smbus_data_size(std::uint32_t size) {
-  if (size == I2C_SMBUS_BYTE || size == I2C_SMBUS_BYTE_DATA) return 1;
-  if (size == I2C_SMBUS_WORD_DATA || size == I2C_SMBUS_PROC_CALL) return 2;
-  return sizeof(i2c_smbus_data);
-}
-
-int smbus_call(int fd, const i2c_smbus_ioctl_data& asked) {
-  static_assert(sizeof(i2c_smbus_data) == 34);
-  std::uint8_t data[sizeof(i2c_smbus_data)] = {};
-  const std::size_t size = smbus_data_size(asked.size);
-  if (asked.data != nullptr) std::memcpy(data, asked.data, size);
-  I2cFrame frame;
-  frame.call = I2cCall::smbus;
-  frame.value = asked.read_write;
-  frame.size = asked.size;
-  frame.command = asked.command;
-  const iovec part = {data, sizeof data};
-  const I2cFrame answer = ask(fd, frame, &part, asked.data != nullptr ? 1 : 0, {data, sizeof data});
-  if (answer.error != 0) return failed(answer.error);
-  const bool calls_back = asked.size == I2C_SMBUS_PROC_CALL || asked.size == I2C_SMBUS_BLOCK_PROC_CALL;
-  if (asked.data != nullptr && (asked.read_write == I2C_SMBUS_READ || calls_back)) std::memcpy(asked.data, data, size);
-  return 0;
-}
-
-int adapter_call(int fd, unsigned long request, void* argument) {
-  const auto number = reinterpret_cast<std::uintptr_t>(argument);
-  I2cFrame frame;
-  frame.value = static_cast<std::uint32_t>(number);
-  switch (request) {
-    case I2C_SLAVE:
-    case I2C_SLAVE_FORCE:
-      if (number > 0x7F) return failed(EINVAL);
-      frame.call = I2cCall::slave;
-      return result_of(ask(fd, frame));
-    case I2C_TENBIT:
-      return number == 0 ? 0 : failed(EINVAL);
-    case I2C_PEC:
-      frame.call = I2cCall::pec;
-      return result_of(ask(fd, frame));
-    case I2C_FUNCS:
-      *static_cast<unsigned long*>(argument) = I2C_FUNC_I2C | I2C_FUNC_SMBUS_EMUL_ALL;
-      return 0;
-    case I2C_RDWR:
-      return transfer(fd, *static_cast<const i2c_rdwr_ioctl_data*>(argument));
-    case I2C_SMBUS:
-      return smbus_call(fd, *static_cast<const i2c_smbus_ioctl_data*>(argument));
-    case I2C_RETRIES:
-    case I2C_TIMEOUT:
-      return number > 0x7FFFFFFF ? failed(EINVAL) : 0;
-    default:
-      return failed(ENOTTY);
-  }
 }
 
 /// What datagram sockets of this family do not have.
