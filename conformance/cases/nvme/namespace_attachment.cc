@@ -90,9 +90,10 @@ CONFORMANCE_CASE(attachment_of_all_is_refused, "nvme.namespace.attach.broadcast"
 }
 
 CONFORMANCE_CASE(attachment_refuses_a_reserved_selection, "nvme.namespace.attach.select", roles::controller, needs(manages_namespaces),
-                 needs(has_namespace), reaches{"namespace.attachment.select"}) {
+                 reaches{"namespace.attachment.select"}) {
   Manager manager(bench, check);
-  auto command = host::attach_namespace(bench.nsid());
+  // One that is not attached: a controller that took the selection for Attach would succeed.
+  auto command = host::attach_namespace(manager.made());
   command.set(nvme::namespace_attachment_sqe::sel, 0xFu);
   const Bytes list = Manager::controllers({manager.cntlid()});
   check.refused(manager.admin().send(command, list).wait());

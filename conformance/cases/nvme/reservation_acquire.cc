@@ -96,12 +96,13 @@ CONFORMANCE_CASE(acquire_refuses_to_ignore_the_key, "nvme.reservation.acquire.ie
 
 CONFORMANCE_CASE(acquire_refuses_a_reserved_action, "nvme.reservation.acquire.action", roles::controller, exclusive,
                  reaches{"reservation.action"}) {
-  ReservationScene scene(bench, check, 1);
-  scene.registered(0, scene.key(0));
+  ReservationScene scene(bench, check, 2);
+  for (const std::size_t host : {0u, 1u}) scene.registered(host, scene.key(host));
   auto command = host::reservation_acquire(scene.nsid(), AcquireAction::acquire, kExclusive);
+  // Keys with which each action that is defined would succeed.
   for (const unsigned action : {3u, 7u}) {
     command.set(nvme::reservation_sqe::action, action);
-    check.refused(scene.send(0, command, host::reservation_keys(scene.key(0), 0)), "action " + std::to_string(action));
+    check.refused(scene.send(0, command, host::reservation_keys(scene.key(0), scene.key(1))), "action " + std::to_string(action));
   }
   scene.is_held(ReservationType::none);
 }
