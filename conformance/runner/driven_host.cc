@@ -11,9 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr Duration kHelloLimit = Duration::s(30);    // it may come from another machine
-constexpr Duration kGoodbyeLimit = Duration::s(15);  // a kernel waits for its queues
-constexpr std::size_t kQuoted = 80;
+constexpr std::string_view kHostsProgram = "the host's program";
 
 /// Where the answer has none, `ok` or not is all that is known.
 nvme::Status status_of(const json& answer) {
@@ -27,11 +25,6 @@ nvme::Status status_of(const json& answer) {
   return nvme::Status::make(*sct, *sc);
 }
 
-std::string text_of(const json& answer) {
-  const auto at = answer.find("text");
-  return at != answer.end() && at->is_string() ? at->get<std::string>() : std::string("no reason is told");
-}
-
 json at_place(const Endpoint& at, const std::string& subnqn) {
   return {{"traddr", to_string(at.address)}, {"trsvcid", at.port}, {"subnqn", subnqn}};
 }
@@ -40,76 +33,28 @@ json at_place(const Endpoint& at, const std::string& subnqn) {
 
 DrivenHost::DrivenHost(World& world, const std::string& command, std::string_view transport, const host::ConnectOptions& connect,
                        Briefing briefing)
-    : DrivenHost(
-          world, [&](DriverListener& listener) { return std::make_unique<DriverProcess>(world, command, listener); }, transport, connect,
-          std::move(briefing)) {}
+    : DrivenHost(world, DriverSession::by_command(world, command), transport, connect, std::move(briefing)) {}
 
 DrivenHost::DrivenHost(World& world, const Start& start, std::string_view transport, const host::ConnectOptions& connect, Briefing briefing)
-    : world_(world), connect_(connect), briefing_(std::move(briefing)), driver_(start(*this)) {
+    : world_(world), connect_(connect), briefing_(std::move(briefing)), session_(world, start, std::string(kHostsProgram)) {
   say_hello(transport);
 }
 
 void DrivenHost::say_hello(std::string_view transport) {
-  hello_.can = {"hello"};
   json hello = at_place(connect_.to, connect_.subnqn);
   hello["transport"] = transport;
   if (!briefing_.case_name.empty()) hello["case"] = briefing_.case_name;
-  bool said = false;
-  std::string refused;
-  ask("hello", std::move(hello), [&](const json* answer) {
-    said = true;
-    if (answer == nullptr) return;
-    if (!answer->value("ok", false)) refused = "there is no host: " + text_of(*answer);
-    hello_.name = answer->value("name", "");
-    hello_.can = answer->value("can", std::vector<std::string>{});
-    hello_.joins_paths = answer->value("joins_paths", false);
-    hello_.hostnqn = answer->value("hostnqn", "");
+  session_.hello(std::move(hello), "there is no host", [this](const json& answer) {
+    hello_.name = answer.value("name", "");
+    hello_.can = session_.can();
+    hello_.joins_paths = answer.value("joins_paths", false);
+    hello_.hostnqn = answer.value("hostnqn", "");
   });
-  world_.run_until([&] { return said; }, kHelloLimit);
-  if (!said) throw UserError("the host's program does not answer 'hello' within " + to_string(kHelloLimit));
-  if (!why_gone_.empty()) throw UserError("the host's program: " + why_gone_);
-  if (!refused.empty()) throw UserError("the host's program: " + refused);
   if (!hello_.hostnqn.empty()) return;
   for (const std::string& ability : hello_.can) {
     if (!ability.starts_with("tls")) continue;
-    throw UserError("the host's program: it can do '" + ability + "', and names no 'hostnqn', which keys are for");
+    throw UserError(std::string(kHostsProgram) + ": it can do '" + ability + "', and names no 'hostnqn', which keys are for");
   }
-}
-
-void DrivenHost::ask(std::string_view what, json request, Answered answered) {
-  if (std::find(hello_.can.begin(), hello_.can.end(), what) == hello_.can.end()) {
-    throw NotOffered{"the host's program does not do '" + std::string(what) + "'"};
-  }
-  if (!why_gone_.empty()) return answered(nullptr);
-  const std::uint64_t id = next_++;
-  request["id"] = id;
-  request["do"] = what;
-  open_.emplace(id, std::move(answered));
-  driver_->send(request.dump());
-}
-
-void DrivenHost::on_line(std::string_view line) {
-  if (!why_gone_.empty()) return;
-  const json answer = json::parse(line, nullptr, false);
-  const auto id = answer.is_object() ? answer.find("id") : answer.end();
-  const bool known = answer.is_object() && id != answer.end() && id->is_number_unsigned();
-  const auto open = known ? open_.find(id->get<std::uint64_t>()) : open_.end();
-  if (open == open_.end()) return give_up("it says what answers no request: " + std::string(line.substr(0, kQuoted)));
-  const Answered answered = std::move(open->second);
-  open_.erase(open);
-  try {
-    answered(&answer);
-  } catch (const json::exception&) {
-    give_up("its answer has members of other types: " + std::string(line.substr(0, kQuoted)));
-    answered(nullptr);
-  }
-}
-
-void DrivenHost::on_end(const std::string& why) { give_up(why); }
-
-void DrivenHost::give_up(const std::string& why) {
-  if (why_gone_.empty()) why_gone_ = why;
-  for (const auto& [id, answered] : std::exchange(open_, {})) answered(nullptr);
 }
 
 Op<HostOutcome> DrivenHost::action(std::string_view what) { return action(what, json::object()); }
@@ -117,10 +62,10 @@ Op<HostOutcome> DrivenHost::action(std::string_view what) { return action(what, 
 Op<HostOutcome> DrivenHost::action(std::string_view what, json request) {
   auto made = make_op<HostOutcome>(world_, "the host's answer to '" + std::string(what) + "'");
   const auto promise = std::make_shared<Promise<HostOutcome>>(std::move(made.promise));
-  ask(what, std::move(request), [this, promise](const json* answer) {
-    if (answer == nullptr) return promise->settle({false, "the host's program: " + why_gone_, HostUnderTest::kUntold});
+  session_.ask(what, std::move(request), [this, promise](const json* answer) {
+    if (answer == nullptr) return promise->settle({false, std::string(kHostsProgram) + ": " + session_.why_gone(), HostUnderTest::kUntold});
     const bool ok = answer->value("ok", false);
-    promise->settle({ok, ok ? "" : text_of(*answer), status_of(*answer)});
+    promise->settle({ok, ok ? "" : text_of_answer(*answer), status_of(*answer)});
   });
   return made.op;
 }
@@ -128,14 +73,15 @@ Op<HostOutcome> DrivenHost::action(std::string_view what, json request) {
 Op<nvme::Status> DrivenHost::transfer(std::string_view what, json request, std::optional<MutableBytes> into) {
   auto made = make_op<nvme::Status>(world_, "the host's answer to '" + std::string(what) + "'");
   const auto promise = std::make_shared<Promise<nvme::Status>>(std::move(made.promise));
-  ask(what, std::move(request), [this, promise, into](const json* answer) {
+  session_.ask(what, std::move(request), [this, promise, into](const json* answer) {
     if (answer == nullptr) return promise->settle(kUntold);
     const nvme::Status status = status_of(*answer);
     if (into && status.ok()) {
       const Bytes data = from_hex(answer->value("data", ""));
       if (data.size() != into->size()) {
         promise->settle(kUntold);
-        return give_up("it has read " + std::to_string(data.size()) + " bytes where " + std::to_string(into->size()) + " were asked for");
+        return session_.give_up("it has read " + std::to_string(data.size()) + " bytes where " + std::to_string(into->size()) +
+                                " were asked for");
       }
       std::copy(data.begin(), data.end(), into->begin());
     }
@@ -174,6 +120,6 @@ Op<nvme::Status> DrivenHost::write(std::uint32_t nsid, std::uint64_t lba, Mutabl
 
 Op<nvme::Status> DrivenHost::flush(std::uint32_t nsid) { return transfer("flush", {{"nsid", nsid}}); }
 
-void DrivenHost::end() { driver_->end(kGoodbyeLimit); }
+void DrivenHost::end() { session_.end(); }
 
 }  // namespace fb::conformance

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -12,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "conformance/runner/driver_process.h"
+#include "conformance/runner/driver_session.h"
 #include "conformance/runner/host_bench.h"
 
 namespace fb::conformance {
@@ -34,15 +32,15 @@ struct Briefing {
   std::string case_name = {};                       ///< for whoever reads the driver's log
 };
 
-class DrivenHost final : public HostUnderTest, private DriverListener {
+class DrivenHost final : public HostUnderTest {
  public:
   /// Starts the program and waits for its hello. `connect` says where the bench's subsystem is and with what a host
   /// authenticates; it may change from one connect() to the next, and outlives the host.
   /// \throws UserError when it says none, or that there is no host.
   DrivenHost(World& world, const std::string& command, std::string_view transport, const host::ConnectOptions& connect,
              Briefing briefing = {});
-  /// Any other driver: `start` makes it, and it answers to who is given to it, though not before it was asked.
-  using Start = std::function<std::unique_ptr<Driver>(DriverListener& listener)>;
+  /// Any other driver.
+  using Start = DriverSession::Start;
   DrivenHost(World& world, const Start& start, std::string_view transport, const host::ConnectOptions& connect, Briefing briefing);
 
   const DriverHello& hello() const { return hello_; }
@@ -61,33 +59,21 @@ class DrivenHost final : public HostUnderTest, private DriverListener {
   Op<nvme::Status> flush(std::uint32_t nsid) override;
 
   /// Why the program is no more, or is not to be believed; empty while it serves.
-  const std::string& why_gone() const { return why_gone_; }
+  const std::string& why_gone() const { return session_.why_gone(); }
   /// After the case: the host ends its associations, and the program itself.
   void end();
 
  private:
-  /// The answer; null when none will come.
-  using Answered = std::function<void(const nlohmann::json* answer)>;
-
-  void on_line(std::string_view line) override;
-  void on_end(const std::string& why) override;
-  /// \throws NotOffered when the program does not know this request.
-  void ask(std::string_view what, nlohmann::json request, Answered answered);
   Op<HostOutcome> action(std::string_view what, nlohmann::json request);
   Op<HostOutcome> action(std::string_view what);
   Op<nvme::Status> transfer(std::string_view what, nlohmann::json request, std::optional<MutableBytes> into = {});
   void say_hello(std::string_view transport);
-  /// Nothing that the program says counts any more.
-  void give_up(const std::string& why);
 
   World& world_;
   const host::ConnectOptions& connect_;
   Briefing briefing_;
   DriverHello hello_;
-  std::map<std::uint64_t, Answered> open_;
-  std::uint64_t next_ = 0;
-  std::string why_gone_;
-  std::unique_ptr<Driver> driver_;  // the last: it calls
+  DriverSession session_;
 };
 
 /// Listens where the host is to connect to, and asks its program what it can do.
