@@ -8,6 +8,7 @@
 #include "conformance/report/finding_json.h"
 #include "conformance/report/report.h"
 #include "conformance/requirements/ledger.h"
+#include "conformance/runner/arranger.h"
 #include "conformance/runner/replay.h"
 #include "conformance/runner/waivers.h"
 
@@ -222,6 +223,7 @@ std::string list_json(const std::vector<const CaseInfo*>& cases) {
                              {"suite", info->suite()},
                              {"role", name_of(info->role)},
                              {"transports", info->options.transports},
+                             {"requests", requests_of(info->options)},
                              {"deviations", deviation_names(info->requirement)}});
   }
   return text_of(std::move(json));

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -49,6 +50,7 @@ struct CaseOptions {
   std::string_view arrangement;
   bool authenticates = false;
   bool tls = false;
+  std::uint32_t requests = 0;  ///< arranges{} of arranger.h: a bit for each Request
   std::string_view ability;
 };
 

@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "conformance/evidence/behind_the_wire.h"
+#include "conformance/runner/arranger.h"
 #include "conformance/runner/embedded_controller.h"
 #include "conformance/runner/managed_setup.h"
 #include "conformance/runner/questions.h"
@@ -211,6 +212,7 @@ void ControllerBench::finish() {
         return gone.settled();
       },
       kGoodbye);
+  if (arranger_) arranger_->end();
 }
 
 const Declared& ControllerBench::declared() {
@@ -337,6 +339,13 @@ host::Controller::Outcome ControllerBench::connect_host(host::ConnectOptions opt
     options.authentication.secret = authentication_.secret;
   }
   return host().connect(std::move(options)).wait();
+}
+
+Arranger& ControllerBench::arranger() {
+  if (arranger_) return *arranger_;
+  arranger_ = embedded() ? arrange_embedded(world(), product_->subsystem(), &product_->target(), nullptr)
+                         : arrange_real(world(), *environment_.product, declared(), environment_.case_name);
+  return *arranger_;
 }
 
 subsystem::Target& ControllerBench::target() {

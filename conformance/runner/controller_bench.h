@@ -25,6 +25,7 @@ class Target;
 
 namespace fb::conformance {
 
+class Arranger;
 class EmbeddedController;
 
 using namespace fb::literals;  // cases write 10_ms
@@ -159,6 +160,10 @@ class ControllerBench final : public Bench {
   /// An association of that host; `to` and `subnqn` are filled in when they are not set.
   host::Controller::Outcome connect_host(host::ConnectOptions options = {});
 
+  // ---- what no host can bring about: of real products too (say so with arranges{}) ----
+
+  Arranger& arranger();
+
   // ---- behind the product's back: emulated products alone (say so with arranged{}) ----
 
   subsystem::Target& target();
@@ -195,6 +200,7 @@ class ControllerBench final : public Bench {
   std::unique_ptr<host::Host> host_;
   class Neighbour;
   std::shared_ptr<Neighbour> neighbour_;  // shared: its type is known to controller_lane.cc alone
+  std::unique_ptr<Arranger> arranger_;
 };
 
 }  // namespace fb::conformance

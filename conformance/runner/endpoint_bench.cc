@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "conformance/evidence/behind_the_wire.h"
+#include "conformance/runner/arranger.h"
 #include "conformance/runner/endpoint_neighbour.h"
 #include "conformance/runner/kernel_peer.h"
 #include "model/drive/drive.h"
@@ -291,7 +292,15 @@ void EndpointBench::begin_after_reset() {
 }
 
 void EndpointBench::finish() {
+  if (arranger_) arranger_->end();
   if (!embedded()) settle();
+}
+
+Arranger& EndpointBench::arranger() {
+  if (arranger_) return *arranger_;
+  arranger_ = embedded() ? arrange_embedded(world(), embedded_->drive->subsystem(), nullptr, embedded_->drive.get())
+                         : arrange_real(world(), *environment_.product, environment_.declared(), environment_.case_name);
+  return *arranger_;
 }
 
 /// A real product keeps what the case before has left: both slots are emptied, and what was set is set back.

@@ -154,6 +154,8 @@ struct SeenFrame {
   Bytes bytes;
 };
 
+class Arranger;
+
 class EndpointBench final : public Bench, private mctp::FrameFilter {
  public:
   EndpointBench(World& world, const Environment& environment);
@@ -230,6 +232,10 @@ class EndpointBench final : public Bench, private mctp::FrameFilter {
   /// nothing when nobody acknowledges the address (8-bit form). Cases over_smbus.
   std::optional<Bytes> smbus_read(std::uint8_t address, ByteView write, std::size_t count);
 
+  // ---- what no requester can bring about: of real products too (say so with arranges{}) ----
+
+  Arranger& arranger();
+
   // ---- the emulated product: cases that use these are arranged{} ----
 
   mi::Drive& drive();
@@ -255,6 +261,7 @@ class EndpointBench final : public Bench, private mctp::FrameFilter {
   std::unique_ptr<RawMctp> second_owner_;
   MctpPeer* messages_ = nullptr;
   mctp::SmbusPort* beside_ = nullptr;
+  std::unique_ptr<Arranger> arranger_;
 };
 
 /// An MI request from its header on, without its check.

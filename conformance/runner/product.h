@@ -55,6 +55,10 @@ struct Product {
   std::uint32_t network = 1;  ///< behind a kernel
   std::uint8_t eid = 9;
   std::uint64_t nonce = 0;  ///< keeps the device GUIDs of different runs apart
+  /// A controller or an endpoint: its owner's program, which makes happen to it what cases request (--arrange).
+  std::string arranger = {};
+  /// What that program says that it can do.
+  std::vector<std::string> arrangeable = {};
 };
 
 /// "rdma://ADDRESS:PORT[/NQN]" and "tcp://ADDRESS:PORT[/NQN]".

@@ -2,6 +2,7 @@
 #include <chrono>
 
 #include "conformance/monitors/monitors.h"
+#include "conformance/runner/arranger.h"
 #include "conformance/runner/runner.h"
 #include "conformance/runner/waits.h"
 #include "conformance/runner/watched.h"
@@ -43,6 +44,7 @@ std::optional<std::string> inapplicable(const CaseInfo& info, const Environment&
     if (!options.arrangement.empty()) {
       return "needs what only an emulated product offers: " + std::string(options.arrangement);
     }
+    if (auto why = not_arranged(options, product)) return why;
     if (!options.ability.empty() && !product.able(options.ability)) {
       return "needs '" + std::string(options.ability) + "', which the host's program does not say it can";
     }

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "conformance/cases/fabrics/common.h"
+#include "conformance/runner/arranger.h"
 
 namespace fb::conformance {
 
@@ -35,11 +36,6 @@ void static_model(EmbeddedSetup& setup) {
 }
 
 const furnished few_controllers{[](EmbeddedSetup& setup) { setup.subsystem.controllers_max = 4; }};
-
-void known_hosts_only(EmbeddedSetup& setup) {
-  setup.subsystem.allow_any_host = false;
-  setup.subsystem.allowed_hosts = {std::string(kBenchHostNqn)};
-}
 
 /// The whole error information log of an association.
 Bytes error_log(ControllerBench& bench, RawAssociation& association) {
@@ -112,7 +108,9 @@ CONFORMANCE_CASE(connect_refuses_empty_hostnqn, "fabrics.connect.hostnqn.empty",
 }
 
 CONFORMANCE_CASE(connect_refuses_host_that_is_not_allowed, "fabrics.connect.host-not-allowed", roles::controller,
-                 arranged{"a subsystem with a list of hosts", &known_hosts_only}, reaches{"connect.host.allowed"}) {
+                 arranges{{Request::host_allow, Request::any_host}}, reaches{"connect.host.allowed"}) {
+  bench.arranger().allow_host(std::string(kBenchHostNqn));
+  bench.arranger().allow_any_host(false);
   check.status(answered(check, try_connect(bench, bench.connect_command({.hostnqn = std::string(kStranger)}))),
                one_of(sc::connect_invalid_host, sc::connect_invalid_parameters));
   check.success(answered(check, try_connect(bench, bench.connect_command())), "status for a host that is allowed");

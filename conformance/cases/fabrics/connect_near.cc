@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "conformance/cases/fabrics/common.h"
+#include "conformance/runner/arranger.h"
 #include "wire/nvme/features.h"
 
 namespace fb::conformance {
@@ -55,11 +56,6 @@ std::string name_of_subsystem(ControllerBench& bench) {
 /// Of no form that says which characters it has: what is near to it is a name too.
 constexpr std::string_view kPlainHost = "nqn.2026-11.org.fabricbench:host.plain.7";
 
-void known_hosts_only(EmbeddedSetup& setup) {
-  setup.subsystem.allow_any_host = false;
-  setup.subsystem.allowed_hosts = {std::string(kBenchHostNqn), std::string(kPlainHost)};
-}
-
 }  // namespace
 
 CONFORMANCE_CASE(connect_compares_the_whole_subnqn, "fabrics.connect.subnqn.near", roles::controller) {
@@ -72,7 +68,10 @@ CONFORMANCE_CASE(connect_compares_the_whole_subnqn, "fabrics.connect.subnqn.near
 }
 
 CONFORMANCE_CASE(connect_compares_the_whole_hostnqn, "fabrics.connect.hostnqn.near", roles::controller,
-                 arranged{"a subsystem with a list of hosts", &known_hosts_only}) {
+                 arranges{{Request::host_allow, Request::any_host}}) {
+  bench.arranger().allow_host(std::string(kBenchHostNqn));
+  bench.arranger().allow_host(std::string(kPlainHost));
+  bench.arranger().allow_any_host(false);
   for (const NearName& near : near_names(std::string(kPlainHost))) {
     check.status(answered(check, try_connect(bench, bench.connect_command({.hostnqn = near.name}))),
                  one_of(sc::connect_invalid_host, sc::connect_invalid_parameters),

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "conformance/cases/mi/structures.h"
+#include "conformance/runner/arranger.h"
 #include "model/drive/drive.h"
 #include "wire/nvme/features.h"
 
@@ -234,13 +235,14 @@ CONFORMANCE_CASE(controller_health_agrees_with_smart, "mi.chsp.smart", roles::en
   }
 }
 
-CONFORMANCE_CASE(controller_health_follows_smart, "mi.chsp.smart", roles::endpoint, arranged("health that changes")) {
-  subsystem::Subsystem& disk = bench.drive().subsystem();
+CONFORMANCE_CASE(controller_health_follows_smart, "mi.chsp.smart", roles::endpoint,
+                 arranges{{Request::temperature, Request::percentage_used, Request::available_spare, Request::critical_warning}}) {
+  Arranger& drive = bench.arranger();
   for (const auto kelvins : std::initializer_list<std::uint16_t>{250, 273, 330, 420}) {
-    disk.set_temperature(kelvins);
-    disk.set_percentage_used(static_cast<std::uint8_t>(kelvins - 200));
-    disk.set_available_spare(static_cast<std::uint8_t>(kelvins % 100));
-    disk.set_critical_warning(static_cast<std::uint8_t>(kelvins % 0x3F));
+    drive.temperature(kelvins);
+    drive.percentage_used(static_cast<std::uint8_t>(kelvins - 200));
+    drive.available_spare(static_cast<std::uint8_t>(kelvins % 100));
+    drive.critical_warning(static_cast<std::uint8_t>(kelvins % 0x3F));
     const MiAnswer answer = poll(bench, kAll | kEvery | kMost);
     const auto ids = told(bench, check, answer);
     for (std::size_t i = 0; i < ids.size(); ++i) {

@@ -1,5 +1,6 @@
 // Asynchronous events: which there are, when they are sent, and until when.
 #include "conformance/cases/mi/events.h"
+#include "conformance/runner/arranger.h"
 
 #include "conformance/runner/managed_setup.h"
 #include "model/drive/drive.h"
@@ -17,7 +18,7 @@ constexpr Duration kSoon = Duration::s(1);
 subsystem::Subsystem& disk_of(EndpointBench& bench) { return bench.drive().subsystem(); }
 
 /// Another temperature than before.
-void warm_up(EndpointBench& bench) { disk_of(bench).set_temperature(static_cast<std::uint16_t>(disk_of(bench).temperature() + 1)); }
+void warm_up(EndpointBench& bench) { bench.arranger().warmer(); }
 
 /// The event message, which has to come; the case is left without it.
 EventMessage must_come(EndpointBench& bench, Check& check, std::string_view what, Duration within = kSoon) {
@@ -129,8 +130,7 @@ CONFORMANCE_CASE(events_are_enabled_one_by_one, "mi.event.sync", roles::endpoint
   is_so(set_events(bench, enable_list(all)), "disabling all");
 }
 
-CONFORMANCE_CASE(an_event_is_a_message, "mi.event.message", roles::endpoint, needs(asynchronous_events),
-                 arranged("a drive that gets warmer")) {
+CONFORMANCE_CASE(an_event_is_a_message, "mi.event.message", roles::endpoint, needs(asynchronous_events), arranges{{Request::temperature}}) {
   enable_only(bench, check, {kTemperature});
   warm_up(bench);
   const EventMessage event = must_come(bench, check, "the temperature");
@@ -188,7 +188,7 @@ CONFORMANCE_CASE(every_cause_is_reported, "mi.event.causes", roles::endpoint, ne
 }
 
 CONFORMANCE_CASE(an_event_waits_for_its_delay, "mi.event.delay", roles::endpoint, needs(asynchronous_events),
-                 arranged("a drive that gets warmer")) {
+                 arranges{{Request::temperature}}) {
   for (const unsigned delay : {3u, 1u, 0u}) {
     enable_only(bench, check, {kTemperature}, {.first_s = delay});
     const Instant before = bench.world().now();
@@ -199,8 +199,7 @@ CONFORMANCE_CASE(an_event_waits_for_its_delay, "mi.event.delay", roles::endpoint
   }
 }
 
-CONFORMANCE_CASE(an_event_is_sent_again, "mi.event.retry", roles::endpoint, needs(asynchronous_events),
-                 arranged("a drive that gets warmer")) {
+CONFORMANCE_CASE(an_event_is_sent_again, "mi.event.retry", roles::endpoint, needs(asynchronous_events), arranges{{Request::temperature}}) {
   for (const unsigned again : {10u, 3u, 25u}) {
     const Duration delay = Duration::ms(100) * again;
     enable_only(bench, check, {kTemperature}, {.again_100ms = again});
@@ -224,7 +223,7 @@ CONFORMANCE_CASE(an_event_is_sent_again, "mi.event.retry", roles::endpoint, need
 }
 
 CONFORMANCE_CASE(an_acknowledged_event_is_over, "mi.event.ack.ends", roles::endpoint, needs(asynchronous_events),
-                 arranged("a drive that gets warmer")) {
+                 arranges{{Request::temperature}}) {
   enable_only(bench, check, {kTemperature}, {.again_100ms = 5});
   warm_up(bench);
   must_come(bench, check, "the temperature");
@@ -238,11 +237,11 @@ CONFORMANCE_CASE(an_acknowledged_event_is_over, "mi.event.ack.ends", roles::endp
 }
 
 CONFORMANCE_CASE(newer_events_are_not_lost, "mi.event.ack.newer", roles::endpoint, needs(asynchronous_events),
-                 arranged("a drive that gets warmer and older")) {
+                 arranges{{Request::temperature, Request::percentage_used}}) {
   enable_only(bench, check, {kTemperature, kLife}, {.again_100ms = 50});
   warm_up(bench);
   must_come(bench, check, "the temperature");
-  disk_of(bench).set_percentage_used(44);
+  bench.arranger().percentage_used(44);
   unsigned times = 0;
   const Occurrences rest = acknowledged(bench, check);
   if (has(rest.ids, kLife)) ++times;
@@ -257,7 +256,7 @@ CONFORMANCE_CASE(newer_events_are_not_lost, "mi.event.ack.newer", roles::endpoin
 }
 
 CONFORMANCE_CASE(every_event_has_its_generation, "mi.event.generation", roles::endpoint, needs(asynchronous_events),
-                 arranged("a drive that gets warmer")) {
+                 arranges{{Request::temperature}}) {
   enable_only(bench, check, {kTemperature});
   std::optional<unsigned> last;
   for (int i = 0; i < 70; ++i) {
@@ -270,11 +269,11 @@ CONFORMANCE_CASE(every_event_has_its_generation, "mi.event.generation", roles::e
 }
 
 CONFORMANCE_CASE(disabled_events_are_not_reported, "mi.event.disabled", roles::endpoint, needs(asynchronous_events),
-                 arranged("a drive that gets warmer and older")) {
+                 arranges{{Request::temperature, Request::percentage_used, Request::available_spare, Request::critical_warning}}) {
   enable_only(bench, check, {kTemperature});
-  disk_of(bench).set_percentage_used(55);
-  disk_of(bench).set_available_spare(44);
-  disk_of(bench).set_critical_warning(8);
+  bench.arranger().percentage_used(55);
+  bench.arranger().available_spare(44);
+  bench.arranger().critical_warning(8);
   no_event(bench, check, "only the temperature is reported", Duration::s(3));
   warm_up(bench);
   const EventMessage event = must_come(bench, check, "the temperature");
@@ -282,12 +281,12 @@ CONFORMANCE_CASE(disabled_events_are_not_reported, "mi.event.disabled", roles::e
   acknowledged(bench, check);
   success(check, set_events(bench, enable_list({{kTemperature, false}})), "disabling");
   warm_up(bench);
-  disk_of(bench).set_percentage_used(56);
+  bench.arranger().percentage_used(56);
   no_event(bench, check, "nothing is reported when nothing is enabled", Duration::s(3));
 }
 
 CONFORMANCE_CASE(a_paused_endpoint_holds_its_events, "mi.event.paused", roles::endpoint, needs(asynchronous_events),
-                 arranged("a drive that gets warmer")) {
+                 arranges{{Request::temperature}}) {
   enable_only(bench, check, {kTemperature}, {.again_100ms = 5});
   precondition(check, bench.primitive(mi::Primitive::pause), "Pause");
   warm_up(bench);
@@ -350,7 +349,7 @@ CONFORMANCE_CASE(enabling_events_takes_a_list, "mi.event.list.missing", roles::e
 }
 
 CONFORMANCE_CASE(enabling_more_loses_no_event, "mi.event.sync.newer", roles::endpoint, needs(asynchronous_events),
-                 arranged("a drive that gets warmer")) {
+                 arranges{{Request::temperature}}) {
   enable_only(bench, check, {kTemperature}, {.first_s = 5});
   check.precondition(events_of(bench, check).supported.contains(kLife), "the drive's life is an event");
   warm_up(bench);

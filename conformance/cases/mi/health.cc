@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "conformance/cases/mi/structures.h"
+#include "conformance/runner/arranger.h"
 #include "model/drive/drive.h"
 #include "model/subsystem/subsystem.h"
 
@@ -41,11 +42,10 @@ std::uint8_t warnings_of(EndpointBench& bench) {
 constexpr std::uint16_t kWatched = bits::nac | bits::ctemp | bits::pdlu | bits::spare | bits::cwarn;
 
 /// What an event does to the composite status: its bit alone among those that are watched.
-void changes(EndpointBench& bench, Check& check, std::uint16_t bit, std::string_view what,
-             const std::function<void(subsystem::Subsystem&)>& event) {
+void changes(EndpointBench& bench, Check& check, std::uint16_t bit, std::string_view what, const std::function<void(Arranger&)>& event) {
   changes_of(bench, check, true);
   check.precondition((changes_of(bench, check) & kWatched) == 0, "a composite status that is clear");
-  event(bench.drive().subsystem());
+  event(bench.arranger());
   check.equal("what has changed with " + std::string(what), changes_of(bench, check) & kWatched, bit);
 }
 
@@ -85,9 +85,11 @@ CONFORMANCE_CASE(subsystem_status_tells_of_the_links, "mi.health.links", roles::
   check.equal("P1LA", view.get(mi::subsystem_health::p1la), up.size() > 1 && up[1]);
 }
 
-CONFORMANCE_CASE(a_link_that_goes_down_is_told, "mi.health.links.down", roles::endpoint, arranged("a link that goes down")) {
+CONFORMANCE_CASE(a_link_that_goes_down_is_told, "mi.health.links.down", roles::endpoint, arranges{{Request::link}}) {
+  const auto port = bench.declared().port_of(mi::PortType::pcie);
+  if (!port) throw NotOffered{"no PCI Express port"};
   for (const bool active : {false, true}) {
-    bench.drive().device().set_link(0, active);
+    bench.arranger().link(*port, active);
     check.equal("P0LA", View<mi::SubsystemHealth>{health_of(bench, check)}.get(mi::subsystem_health::p0la), active);
   }
 }
@@ -112,13 +114,13 @@ CONFORMANCE_CASE(subsystem_warnings_are_those_of_smart_inverted, "mi.health.warn
   check.equal("SMART warnings, inverted", health_of(bench, check)[1], static_cast<std::uint8_t>(~warnings));
 }
 
-CONFORMANCE_CASE(each_warning_clears_its_bit, "mi.health.warnings.each", roles::endpoint, arranged("warnings of every kind")) {
+CONFORMANCE_CASE(each_warning_clears_its_bit, "mi.health.warnings.each", roles::endpoint, arranges{{Request::critical_warning}}) {
   for (unsigned bit = 0; bit < 6; ++bit) {
-    bench.drive().subsystem().set_critical_warning(static_cast<std::uint8_t>(1u << bit));
+    bench.arranger().critical_warning(static_cast<std::uint8_t>(1u << bit));
     check.equal("SMART warnings, inverted, with bit " + words(bit), health_of(bench, check)[1], static_cast<std::uint8_t>(~(1u << bit)));
     check.equal("warnings of the SMART log", warnings_of(bench), 1u << bit);
   }
-  bench.drive().subsystem().set_critical_warning(0x3F);
+  bench.arranger().critical_warning(0x3F);
   check.equal("SMART warnings, inverted, with all", health_of(bench, check)[1], 0xC0);
 }
 
@@ -132,9 +134,9 @@ CONFORMANCE_CASE(subsystem_temperature_is_that_of_smart, "mi.health.temperature"
   check.that(close, "CTEMP is the " + words(kelvins) + " kelvins of the SMART log in degrees Celsius, give or take two", words(code));
 }
 
-CONFORMANCE_CASE(temperatures_saturate, "mi.health.temperature.range", roles::endpoint, arranged("temperatures of every kind")) {
+CONFORMANCE_CASE(temperatures_saturate, "mi.health.temperature.range", roles::endpoint, arranges{{Request::temperature}}) {
   for (const auto kelvins : std::initializer_list<std::uint16_t>{180, 212, 213, 214, 272, 273, 274, 310, 398, 399, 400, 401, 600}) {
-    bench.drive().subsystem().set_temperature(kelvins);
+    bench.arranger().temperature(kelvins);
     check.equal("CTEMP at " + words(kelvins) + " K", health_of(bench, check)[2], celsius_of(kelvins));
   }
 }
@@ -159,45 +161,45 @@ CONFORMANCE_CASE(subsystem_life_used_is_that_of_smart, "mi.health.life-used", ro
   check.equal("PDLU", health_of(bench, check)[3], smart[5]);
 }
 
-CONFORMANCE_CASE(life_used_passes_a_hundred, "mi.health.life-used.range", roles::endpoint, arranged("life used of every extent")) {
+CONFORMANCE_CASE(life_used_passes_a_hundred, "mi.health.life-used.range", roles::endpoint, arranges{{Request::percentage_used}}) {
   for (const auto percent : std::initializer_list<std::uint8_t>{0, 1, 50, 99, 100, 101, 200, 254, 255}) {
-    bench.drive().subsystem().set_percentage_used(percent);
+    bench.arranger().percentage_used(percent);
     check.equal("PDLU", health_of(bench, check)[3], percent);
   }
 }
 
-CONFORMANCE_CASE(another_temperature_is_a_change, "mi.health.changes.temperature", roles::endpoint,
-                 arranged("a temperature that changes")) {
-  changes(bench, check, bits::ctemp, "the temperature", [](subsystem::Subsystem& disk) { disk.set_temperature(313); });
+CONFORMANCE_CASE(another_temperature_is_a_change, "mi.health.changes.temperature", roles::endpoint, arranges{{Request::temperature}}) {
+  changes(bench, check, bits::ctemp, "the temperature", [](Arranger& drive) { drive.temperature(313); });
 }
-CONFORMANCE_CASE(more_life_used_is_a_change, "mi.health.changes.life-used", roles::endpoint, arranged("life used that changes")) {
-  changes(bench, check, bits::pdlu, "the life used", [](subsystem::Subsystem& disk) { disk.set_percentage_used(7); });
+CONFORMANCE_CASE(more_life_used_is_a_change, "mi.health.changes.life-used", roles::endpoint, arranges{{Request::percentage_used}}) {
+  changes(bench, check, bits::pdlu, "the life used", [](Arranger& drive) { drive.percentage_used(7); });
 }
-CONFORMANCE_CASE(less_spare_is_a_change, "mi.health.changes.spare", roles::endpoint, arranged("spare that changes")) {
-  changes(bench, check, bits::spare, "the spare", [](subsystem::Subsystem& disk) { disk.set_available_spare(93); });
+CONFORMANCE_CASE(less_spare_is_a_change, "mi.health.changes.spare", roles::endpoint, arranges{{Request::available_spare}}) {
+  changes(bench, check, bits::spare, "the spare", [](Arranger& drive) { drive.available_spare(93); });
 }
-CONFORMANCE_CASE(a_warning_is_a_change, "mi.health.changes.warning", roles::endpoint, arranged("a warning that comes")) {
-  changes(bench, check, bits::cwarn, "a warning", [](subsystem::Subsystem& disk) { disk.set_critical_warning(4); });
+CONFORMANCE_CASE(a_warning_is_a_change, "mi.health.changes.warning", roles::endpoint, arranges{{Request::critical_warning}}) {
+  changes(bench, check, bits::cwarn, "a warning", [](Arranger& drive) { drive.critical_warning(4); });
 }
 CONFORMANCE_CASE(another_namespace_is_a_change, "mi.health.changes.namespace", roles::endpoint, arranged("a namespace that comes")) {
-  changes(bench, check, bits::nac, "a namespace", [](subsystem::Subsystem& disk) { (void)disk.add_namespace({}); });
+  changes(bench, check, bits::nac, "a namespace", [&bench](Arranger&) { (void)bench.drive().subsystem().add_namespace({}); });
 }
 
-CONFORMANCE_CASE(changes_are_told_until_they_are_cleared, "mi.health.clear.kept", roles::endpoint, arranged("a temperature that changes")) {
+CONFORMANCE_CASE(changes_are_told_until_they_are_cleared, "mi.health.clear.kept", roles::endpoint, arranges{{Request::temperature}}) {
   changes_of(bench, check, true);
-  bench.drive().subsystem().set_temperature(315);
+  bench.arranger().temperature(315);
   for (int i = 0; i < 3; ++i) {
     check.equal("CTEMP among the changes, poll " + words(i), changes_of(bench, check) & bits::ctemp, bits::ctemp);
   }
 }
 
-CONFORMANCE_CASE(clearing_tells_the_changes_first, "mi.health.clear", roles::endpoint, arranged("a temperature and a spare that change")) {
+CONFORMANCE_CASE(clearing_tells_the_changes_first, "mi.health.clear", roles::endpoint,
+                 arranges{{Request::temperature, Request::available_spare}}) {
   changes_of(bench, check, true);
-  bench.drive().subsystem().set_temperature(316);
-  bench.drive().subsystem().set_available_spare(90);
+  bench.arranger().temperature(316);
+  bench.arranger().available_spare(90);
   check.equal("changes in the poll that clears them", changes_of(bench, check, true) & kWatched, bits::ctemp | bits::spare);
   check.equal("changes afterwards", changes_of(bench, check), 0);
-  bench.drive().subsystem().set_temperature(317);
+  bench.arranger().temperature(317);
   check.equal("changes after another event", changes_of(bench, check) & kWatched, bits::ctemp);
 }
 

@@ -1,5 +1,6 @@
 // Reset and Shutdown, and what is left of an endpoint's state after a reset.
 #include "conformance/cases/mi/commands.h"
+#include "conformance/runner/arranger.h"
 #include "conformance/runner/managed_setup.h"
 #include "model/drive/drive.h"
 
@@ -217,14 +218,15 @@ CONFORMANCE_CASE(frequencies_are_slow_after_a_reset, "mi.reset.frequency", roles
 }
 
 CONFORMANCE_CASE(a_reset_clears_what_has_changed, "mi.reset.changes", roles::endpoint, needs(offers<Opcode::reset>),
-                 needs(status_reporting), arranged("a drive that changes")) {
+                 needs(status_reporting),
+                 arranges{{Request::temperature, Request::percentage_used, Request::available_spare, Request::critical_warning}}) {
   using namespace mi::change_bits;
-  subsystem::Subsystem& disk = bench.drive().subsystem();
+  Arranger& drive = bench.arranger();
   health(bench, check, true);
-  disk.set_temperature(330);
-  disk.set_percentage_used(11);
-  disk.set_available_spare(70);
-  disk.set_critical_warning(1);
+  drive.temperature(330);
+  drive.percentage_used(11);
+  drive.available_spare(70);
+  drive.critical_warning(1);
   constexpr std::uint16_t kChanged = ctemp | pdlu | spare | cwarn;
   const auto changes = [&] { return View<mi::SubsystemHealth>{health(bench, check)}.get(mi::subsystem_health::ccs); };
   check.precondition((changes() & kChanged) == kChanged, "the changes show");
@@ -234,11 +236,11 @@ CONFORMANCE_CASE(a_reset_clears_what_has_changed, "mi.reset.changes", roles::end
 
 // The link of the first PCI Express port goes down; the endpoint is on another medium.
 CONFORMANCE_CASE(the_endpoint_needs_no_pcie_link, "mi.reset.link-down", roles::endpoint, transports{"smbus", "serial"}, needs(pcie_port),
-                 arranged("a link that goes down")) {
+                 arranges{{Request::link}}) {
   const std::uint8_t port = *bench.declared().port_of(mi::PortType::pcie);
   using namespace mi::subsystem_health;
   check.that(View<mi::SubsystemHealth>{health(bench, check)}.get(p0la), "the link is up at first");
-  bench.drive().device().set_link(port, false);
+  bench.arranger().link(port, false);
   const MiAnswer poll = bench.command(Opcode::subsystem_health_poll);
   if (success_with(check, poll, mi::SubsystemHealth::size, "the health poll with the link down")) {
     check.that(!View<mi::SubsystemHealth>{poll.data()}.get(p0la), "the health poll tells that the link is down");
@@ -246,7 +248,7 @@ CONFORMANCE_CASE(the_endpoint_needs_no_pcie_link, "mi.reset.link-down", roles::e
   for (const unsigned slot : {0u, 1u}) serves(bench, check, "a request with the link down", slot);
   const MiAnswer identify = bench.admin(a_controller(bench, check), identify_controller_command(), 0, 64);
   check.that(identify.admin_ok(), "Identify is served with the link down", identify.describe());
-  bench.drive().device().set_link(port, true);
+  bench.arranger().link(port, true);
   check.that(View<mi::SubsystemHealth>{health(bench, check)}.get(p0la), "the link is up again");
 }
 

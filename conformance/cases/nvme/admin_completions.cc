@@ -2,6 +2,7 @@
 #include <map>
 
 #include "conformance/cases/nvme/scene.h"
+#include "conformance/runner/arranger.h"
 #include "conformance/runner/embedded_controller.h"
 #include "model/subsystem/subsystem.h"
 #include "wire/nvme/directives.h"
@@ -166,12 +167,12 @@ CONFORMANCE_CASE(event_request_waits_for_an_event, "nvme.aer.waits", roles::cont
               std::to_string(kMost) + " requests in a row were completed");
 }
 
-CONFORMANCE_CASE(event_is_kept_until_a_request_comes, "nvme.aer.kept", roles::controller, arranged("a namespace that changes")) {
+CONFORMANCE_CASE(event_is_kept_until_a_request_comes, "nvme.aer.kept", roles::controller, arranges{{Request::namespace_resize}}) {
   RawAssociation& association = bench.associate();
   const auto mask = nvme::event_config_bits::namespace_attribute;
   check.precondition_success(association.admin().send(host::set_features(FeatureId::async_event_configuration, mask)).wait(),
                              "Set Features, Asynchronous Event Configuration");
-  bench.subsystem().resize_namespace(bench.nsid(), bench.declared().blocks - 8);
+  bench.arranger().resize_namespace(bench.nsid());
   bench.world().run_for(kSilence);
   const auto reply = association.admin().send(host::async_event_request()).wait_for(kSoon);
   check.require(reply.has_value(), "the event comes once there is a request", "none comes");

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "conformance/cases/nvme/reservation_scene.h"
+#include "conformance/runner/arranger.h"
 #include "conformance/runner/embedded_controller.h"
 #include "wire/nvme/copy.h"
 #include "wire/nvme/events.h"
@@ -91,17 +92,25 @@ void with_two_groups(EmbeddedSetup& setup) {
   setup.namespaces[1].ana_group = 2;
 }
 
+std::optional<std::string> has_two_groups(const Declared& declared) {
+  const auto& all = declared.namespaces;
+  if (!declared.known || (all.size() >= 2 && all[0].ana_group != all[1].ana_group)) return {};
+  return "the first two namespaces are not in two ANA groups";
+}
+
 /// A product whose group changes its state when it is told to, and is optimized again behind the case.
 class AnaScene : public IoScene {
  public:
   AnaScene(ControllerBench& bench, Check& check) : IoScene(bench), bench_(bench), check_(check) {
-    group = bench.subsystem().find_namespace(nsid)->ana_group();
+    group = group_of(check, association, nsid);
   }
-  ~AnaScene() { become(AnaState::optimized); }
+  ~AnaScene() {
+    if (bench_.embedded()) become(AnaState::optimized);  // a real one is put back by its own program
+  }
   AnaScene(const AnaScene&) = delete;
   AnaScene& operator=(const AnaScene&) = delete;
 
-  void become(AnaState state) { bench_.subsystem().set_ana_state(group, state); }
+  void become(AnaState state) { bench_.arranger().ana_state(group, state); }
   AnaLog log() { return read_ana(bench_, check_, association); }
   template <class Command>
   host::RawReply admin(const Command& command, std::size_t bytes = 0) {
@@ -121,7 +130,7 @@ struct Refused {
 };
 constexpr std::array kRefused{Refused{AnaState::inaccessible, sc::ana_inaccessible}, Refused{AnaState::change, sc::ana_transition},
                               Refused{AnaState::persistent_loss, sc::ana_persistent_loss}};
-const arranged ana_group_that_changes{"an ANA group that changes its state", &with_ana};
+const arranges ana_group_that_changes{{Request::ana_state}, &with_ana};
 
 }  // namespace
 
@@ -202,7 +211,8 @@ CONFORMANCE_CASE(ana_is_absent_where_not_claimed, "nvme.ana.not-claimed", roles:
 
 // ------------------------------------------------------------------------------------- changes
 
-CONFORMANCE_CASE(ana_log_tells_the_new_state, "nvme.ana.log-state", roles::controller, ana_group_that_changes) {
+CONFORMANCE_CASE(ana_log_tells_the_new_state, "nvme.ana.log-state", roles::controller, ana_group_that_changes, needs(reports_ana),
+                 needs(has_namespace)) {
   AnaScene scene(bench, check);
   for (const AnaState state : {AnaState::non_optimized, AnaState::inaccessible, AnaState::change, AnaState::optimized}) {
     scene.become(state);
@@ -213,7 +223,8 @@ CONFORMANCE_CASE(ana_log_tells_the_new_state, "nvme.ana.log-state", roles::contr
   }
 }
 
-CONFORMANCE_CASE(ana_changes_are_counted, "nvme.ana.change-count", roles::controller, ana_group_that_changes) {
+CONFORMANCE_CASE(ana_changes_are_counted, "nvme.ana.change-count", roles::controller, ana_group_that_changes, needs(reports_ana),
+                 needs(has_namespace)) {
   AnaScene scene(bench, check);
   AnaLog before = scene.log();
   for (const AnaState state : {AnaState::non_optimized, AnaState::optimized}) {
@@ -230,7 +241,8 @@ CONFORMANCE_CASE(ana_changes_are_counted, "nvme.ana.change-count", roles::contro
   }
 }
 
-CONFORMANCE_CASE(every_ana_state_is_announced, "nvme.ana.entry", roles::controller, ana_group_that_changes) {
+CONFORMANCE_CASE(every_ana_state_is_announced, "nvme.ana.entry", roles::controller, ana_group_that_changes, needs(reports_ana),
+                 needs(has_namespace)) {
   AnaScene scene(bench, check);
   check.precondition_success(scene.admin(host::set_features(FeatureId::async_event_configuration, nvme::event_config_bits::ana_change)),
                              "Set Features, Asynchronous Event Configuration");
@@ -249,7 +261,8 @@ CONFORMANCE_CASE(every_ana_state_is_announced, "nvme.ana.entry", roles::controll
 
 // ------------------------------------------------------------------------------------- what the states do
 
-CONFORMANCE_CASE(non_optimized_groups_are_of_full_use, "nvme.ana.non-optimized", roles::controller, ana_group_that_changes) {
+CONFORMANCE_CASE(non_optimized_groups_are_of_full_use, "nvme.ana.non-optimized", roles::controller, ana_group_that_changes,
+                 needs(reports_ana), needs(has_namespace)) {
   AnaScene scene(bench, check);
   scene.become(AnaState::non_optimized);
   const Bytes data = pattern(3, 2, scene.block_bytes);
@@ -260,8 +273,8 @@ CONFORMANCE_CASE(non_optimized_groups_are_of_full_use, "nvme.ana.non-optimized",
   check.success(scene.io.send(host::flush(scene.nsid)).wait(), "Flush");
 }
 
-CONFORMANCE_CASE(ana_states_are_of_groups, "nvme.ana.other-group", roles::controller,
-                 arranged("an ANA group among others that becomes inaccessible", &with_two_groups)) {
+CONFORMANCE_CASE(ana_states_are_of_groups, "nvme.ana.other-group", roles::controller, arranges{{Request::ana_state}, &with_two_groups},
+                 needs(reports_ana), needs(has_two_groups)) {
   AnaScene scene(bench, check);
   scene.become(AnaState::inaccessible);
   check.status(scene.read(0, 1), sc::ana_inaccessible, "Read in the group");
@@ -270,7 +283,7 @@ CONFORMANCE_CASE(ana_states_are_of_groups, "nvme.ana.other-group", roles::contro
 }
 
 CONFORMANCE_CASE(no_command_reaches_an_inaccessible_group, "nvme.ana.commands", roles::controller, ana_group_that_changes,
-                 reaches{"io.ana.inaccessible"}) {
+                 needs(reports_ana), needs(has_namespace), reaches{"io.ana.inaccessible"}) {
   AnaScene scene(bench, check);
   const Bytes data = scene.prepare(check, 0, 5, 1);
   const std::uint16_t oncs = bench.declared().identify().get(id::oncs);
@@ -309,7 +322,8 @@ CONFORMANCE_CASE(no_command_reaches_an_inaccessible_group, "nvme.ana.commands", 
   check.that(std::equal(data.begin(), data.end(), reply.data.begin()), "the refused commands have changed nothing");
 }
 
-CONFORMANCE_CASE(admin_commands_go_on_beside_an_inaccessible_group, "nvme.ana.admin", roles::controller, ana_group_that_changes) {
+CONFORMANCE_CASE(admin_commands_go_on_beside_an_inaccessible_group, "nvme.ana.admin", roles::controller, ana_group_that_changes,
+                 needs(reports_ana), needs(has_namespace)) {
   AnaScene scene(bench, check);
   for (const auto& [state, status] : kRefused) {
     scene.become(state);
@@ -321,7 +335,8 @@ CONFORMANCE_CASE(admin_commands_go_on_beside_an_inaccessible_group, "nvme.ana.ad
   }
 }
 
-CONFORMANCE_CASE(capacity_of_an_inaccessible_namespace_is_not_told, "nvme.ana.capacity", roles::controller, ana_group_that_changes) {
+CONFORMANCE_CASE(capacity_of_an_inaccessible_namespace_is_not_told, "nvme.ana.capacity", roles::controller, ana_group_that_changes,
+                 needs(reports_ana), needs(has_namespace)) {
   AnaScene scene(bench, check);
   scene.prepare(check, 0, 1, 4);
   for (const AnaState state : {AnaState::inaccessible, AnaState::persistent_loss}) {
@@ -333,8 +348,8 @@ CONFORMANCE_CASE(capacity_of_an_inaccessible_namespace_is_not_told, "nvme.ana.ca
   }
 }
 
-CONFORMANCE_CASE(reservation_features_need_access, "nvme.ana.features", roles::controller, ana_group_that_changes, needs(has_reservations),
-                 reaches{"io.ana.inaccessible"}) {
+CONFORMANCE_CASE(reservation_features_need_access, "nvme.ana.features", roles::controller, ana_group_that_changes, needs(reports_ana),
+                 needs(has_namespace), needs(has_reservations), reaches{"io.ana.inaccessible"}) {
   AnaScene scene(bench, check);
   for (const auto& [state, status] : kRefused) {
     scene.become(state);
@@ -351,12 +366,12 @@ CONFORMANCE_CASE(reservation_features_need_access, "nvme.ana.features", roles::c
 }
 
 CONFORMANCE_CASE(features_of_all_namespaces_need_access_to_all, "nvme.ana.features.all", roles::controller,
-                 arranged("an ANA group among others that becomes inaccessible",
+                 arranges{{Request::ana_state},
                           [](EmbeddedSetup& setup) {
                             with_two_groups(setup);
                             setup.subsystem.reservations = true;
-                          }),
-                 needs(has_reservations), reaches{"io.ana.inaccessible"}) {
+                          }},
+                 needs(reports_ana), needs(has_namespace), needs(has_reservations), reaches{"io.ana.inaccessible"}) {
   AnaScene scene(bench, check);
   scene.become(AnaState::inaccessible);
   auto set = host::set_features(FeatureId::reservation_notification_mask, 0);

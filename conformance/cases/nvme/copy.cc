@@ -1,5 +1,6 @@
 // Copy.
 #include "conformance/cases/nvme/copy_scene.h"
+#include "conformance/runner/arranger.h"
 
 namespace fb::conformance {
 
@@ -128,11 +129,10 @@ CONFORMANCE_CASE(copy_across_is_enabled_first, "nvme.copy.format.disabled", role
   check.status(scene.copy_to(kTo, sources, {.format = 2}), sc::invalid_field, "before CDFE");
 }
 
-CONFORMANCE_CASE(copy_minds_write_protection, "nvme.copy.write-protected", roles::controller,
-                 arranged{"a namespace that is write protected",
-                          [](EmbeddedSetup& setup) { setup.namespaces.front().write_protected = true; }},
-                 copies) {
+CONFORMANCE_CASE(copy_minds_write_protection, "nvme.copy.write-protected", roles::controller, arranges{{Request::write_protect}},
+                 needs(has_namespace), copies) {
   CopyScene scene(bench, check);
+  bench.arranger().write_protect(scene.nsid, true);
   check.status(scene.copy_to(kTo, {{.slba = kFrom, .blocks = 1}}), sc::namespace_write_protected, "Copy");
 }
 

@@ -3,6 +3,7 @@
 
 #include "conformance/cases/nvme/copy_scene.h"
 #include "conformance/cases/nvme/reservation_scene.h"
+#include "conformance/runner/arranger.h"
 #include "conformance/runner/embedded_controller.h"
 #include "model/subsystem/subsystem.h"
 
@@ -12,8 +13,8 @@ namespace {
 
 constexpr std::size_t kHolder = 0, kStranger = 1;
 
-const arranged with_power_losses{
-    "a loss of power", [](EmbeddedSetup& setup) { setup.subsystem.volatile_write_cache = setup.subsystem.power_loss_forgets = true; }};
+const arranges with_power_losses{
+    {Request::power_cycle}, [](EmbeddedSetup& setup) { setup.subsystem.volatile_write_cache = setup.subsystem.power_loss_forgets = true; }};
 
 /// The host may name source namespaces.
 void enable_across(Check& check, RawAssociation& association) {
@@ -91,7 +92,7 @@ CONFORMANCE_CASE(copy_with_fua_survives_a_loss_of_power, "nvme.copy.fua", roles:
       check.precondition_success(scene.copy_to(kFirst + i * kCount, sources, {.fua = true}), "Copy with FUA");
     }
   }
-  bench.subsystem().power_cycle();
+  bench.arranger().power_cycle();
   IoScene scene(bench);
   for (unsigned i = 0; i < kCopies; ++i) {
     const auto reply = scene.read(kFirst + i * kCount, kCount);

@@ -1,5 +1,6 @@
 // Asynchronous events, and what asymmetric access does to commands.
 #include "conformance/cases/nvme/scene.h"
+#include "conformance/runner/arranger.h"
 #include "conformance/runner/embedded_controller.h"
 #include "wire/nvme/events.h"
 
@@ -25,10 +26,12 @@ RawAssociation& listen(ControllerBench& bench, Check& check, std::uint32_t mask)
 
 Op<host::RawReply> request_event(RawAssociation& association) { return association.admin().send(host::async_event_request()); }
 
-void change_namespace(ControllerBench& bench) {
-  subsystem::Namespace* const ns = bench.subsystem().find_namespace(bench.nsid());
-  BENCH_ASSERT(ns != nullptr, "the arranged product has its namespace");
-  bench.subsystem().resize_namespace(bench.nsid(), ns->blocks() - 8);
+void change_namespace(ControllerBench& bench) { bench.arranger().resize_namespace(bench.nsid()); }
+
+std::uint32_t ana_group_of(ControllerBench& bench, std::uint32_t nsid) {
+  const auto& all = bench.declared().namespaces;
+  const auto at = std::find_if(all.begin(), all.end(), [nsid](const host::NamespaceFacts& one) { return one.nsid == nsid; });
+  return at == all.end() ? 1 : at->ana_group;
 }
 
 host::RawReply read_changed_list(RawAssociation& association, bool retain) {
@@ -50,12 +53,12 @@ void with_ana(EmbeddedSetup& setup) { setup.subsystem.ana = true; }
 
 void check_path_status(ControllerBench& bench, Check& check, AnaState state, nvme::Status expected) {
   IoScene scene(bench);
-  subsystem::Namespace* const ns = bench.subsystem().find_namespace(scene.nsid);
-  bench.subsystem().set_ana_state(ns->ana_group(), state);
+  const std::uint32_t group = ana_group_of(bench, scene.nsid);
+  bench.arranger().ana_state(group, state);
   check.status(scene.read(0, 1), expected, "Read");
   check.status(scene.write(0, pattern(1, 1, scene.block_bytes)), expected, "Write");
   check.status(scene.io.send(host::flush(scene.nsid)).wait(), expected, "Flush");
-  bench.subsystem().set_ana_state(ns->ana_group(), AnaState::optimized);
+  bench.arranger().ana_state(group, AnaState::optimized);
   check.success(scene.read(0, 1), "Read after the group has come back");
 }
 
@@ -80,7 +83,7 @@ CONFORMANCE_CASE(event_requests_beyond_the_limit_are_refused, "nvme.aer.limit", 
   check.status(*excess, sc::async_event_request_limit_exceeded);
 }
 
-CONFORMANCE_CASE(namespace_change_is_announced, "nvme.aer.namespace-changed", roles::controller, arranged("a namespace that changes")) {
+CONFORMANCE_CASE(namespace_change_is_announced, "nvme.aer.namespace-changed", roles::controller, arranges{{Request::namespace_resize}}) {
   RawAssociation& association = listen(bench, check, bits::namespace_attribute);
   auto request = request_event(association);
   change_namespace(bench);
@@ -88,7 +91,7 @@ CONFORMANCE_CASE(namespace_change_is_announced, "nvme.aer.namespace-changed", ro
 }
 
 CONFORMANCE_CASE(no_second_event_before_the_log_is_read, "nvme.aer.masked-until-read", roles::controller,
-                 arranged("a namespace that changes")) {
+                 arranges{{Request::namespace_resize}}) {
   RawAssociation& association = listen(bench, check, bits::namespace_attribute);
   auto first = request_event(association);
   auto second = request_event(association);
@@ -101,7 +104,7 @@ CONFORMANCE_CASE(no_second_event_before_the_log_is_read, "nvme.aer.masked-until-
   check.that(second.wait_for(kSoon).has_value(), "events come again once the log was read", "none came");
 }
 
-CONFORMANCE_CASE(another_log_lets_no_event_through, "nvme.aer.other-log", roles::controller, arranged("a namespace that changes")) {
+CONFORMANCE_CASE(another_log_lets_no_event_through, "nvme.aer.other-log", roles::controller, arranges{{Request::namespace_resize}}) {
   RawAssociation& association = listen(bench, check, bits::namespace_attribute);
   auto first = request_event(association);
   auto second = request_event(association);
@@ -113,7 +116,7 @@ CONFORMANCE_CASE(another_log_lets_no_event_through, "nvme.aer.other-log", roles:
   check.that(!second.wait_for(kSilence), "no second event before its log is read", "a second event came");
 }
 
-CONFORMANCE_CASE(reset_lets_events_through_again, "nvme.aer.after-reset", roles::controller, arranged("a namespace that changes")) {
+CONFORMANCE_CASE(reset_lets_events_through_again, "nvme.aer.after-reset", roles::controller, arranges{{Request::namespace_resize}}) {
   RawAssociation& association = listen(bench, check, bits::namespace_attribute);
   auto first = request_event(association);
   change_namespace(bench);
@@ -127,15 +130,14 @@ CONFORMANCE_CASE(reset_lets_events_through_again, "nvme.aer.after-reset", roles:
   check.equal("event after a controller reset", event_of(check, second), kNamespaceEvent);
 }
 
-CONFORMANCE_CASE(health_warnings_are_told_apart, "nvme.aer.health-kinds", roles::controller,
-                 arranged("a subsystem whose health gets worse")) {
+CONFORMANCE_CASE(health_warnings_are_told_apart, "nvme.aer.health-kinds", roles::controller, arranges{{Request::critical_warning}}) {
   namespace warning = nvme::smart_warning_bits;
   RawAssociation& association = listen(bench, check, warning::spare | warning::reliability);
   std::uint8_t now = 0;
   const auto judge = [&](std::uint8_t bit, std::uint8_t info, std::string_view what) {
     auto request = request_event(association);
     now = static_cast<std::uint8_t>(now | bit);
-    bench.subsystem().set_critical_warning(now);
+    bench.arranger().critical_warning(now);
     check.equal(what, event_of(check, request), nvme::Event{nvme::EventType::smart, info, lid_of(nvme::LogPage::smart)});
     const auto log = host::get_log(nvme::LogPage::smart, nvme::SmartLog::size);
     check.precondition_success(association.admin().send(log, nvme::SmartLog::size).wait(), "Get Log Page 02h");
@@ -145,28 +147,26 @@ CONFORMANCE_CASE(health_warnings_are_told_apart, "nvme.aer.health-kinds", roles:
 }
 
 CONFORMANCE_CASE(event_holds_no_other_type_back, "nvme.aer.types-apart", roles::controller,
-                 arranged("a namespace that changes, and health that gets worse")) {
+                 arranges{{Request::namespace_resize, Request::critical_warning}}) {
   namespace warning = nvme::smart_warning_bits;
   RawAssociation& association = listen(bench, check, bits::namespace_attribute | warning::spare);
   auto first = request_event(association);
   auto second = request_event(association);
   change_namespace(bench);
   event_of(check, first);
-  bench.subsystem().set_critical_warning(warning::spare);
+  bench.arranger().critical_warning(warning::spare);
   check.equal("event of another type, while the log of the first has not been read", event_of(check, second),
               nvme::Event{nvme::EventType::smart, nvme::event_info::smart_spare, lid_of(nvme::LogPage::smart)});
 }
 
-CONFORMANCE_CASE(changed_namespaces_ascend, "nvme.log.changed-namespaces-order", roles::controller, arranged("namespaces that change")) {
+CONFORMANCE_CASE(changed_namespaces_ascend, "nvme.log.changed-namespaces-order", roles::controller, arranges{{Request::namespace_resize}}) {
   RawAssociation& association = listen(bench, check, bits::namespace_attribute);
   const auto& all = bench.declared().namespaces;
   check.precondition(all.size() >= 2, "there are two namespaces");
   const std::uint32_t low = std::min(all[0].nsid, all[1].nsid), high = std::max(all[0].nsid, all[1].nsid);
   for (const bool descending : {true, false}) {
     for (const std::uint32_t nsid : {descending ? high : low, descending ? low : high}) {
-      subsystem::Namespace* const ns = bench.subsystem().find_namespace(nsid);
-      BENCH_ASSERT(ns != nullptr, "the arranged product has its namespaces");
-      bench.subsystem().resize_namespace(nsid, ns->blocks() - 8);
+      bench.arranger().resize_namespace(nsid);
     }
     const auto reply = read_changed_list(association, false);
     check.require_success(reply, "Get Log Page 04h");
@@ -175,7 +175,7 @@ CONFORMANCE_CASE(changed_namespaces_ascend, "nvme.log.changed-namespaces-order",
   }
 }
 
-CONFORMANCE_CASE(event_is_retained_when_the_read_says_so, "nvme.aer.retain", roles::controller, arranged("a namespace that changes")) {
+CONFORMANCE_CASE(event_is_retained_when_the_read_says_so, "nvme.aer.retain", roles::controller, arranges{{Request::namespace_resize}}) {
   RawAssociation& association = listen(bench, check, bits::namespace_attribute);
   auto first = request_event(association);
   auto second = request_event(association);
@@ -186,33 +186,33 @@ CONFORMANCE_CASE(event_is_retained_when_the_read_says_so, "nvme.aer.retain", rol
   check.that(!second.wait_for(kSilence), "no new event after a read with RAE 1", "a second event came");
 }
 
-CONFORMANCE_CASE(event_that_is_switched_off_is_not_sent, "nvme.aer.disabled", roles::controller, arranged("a namespace that changes")) {
+CONFORMANCE_CASE(event_that_is_switched_off_is_not_sent, "nvme.aer.disabled", roles::controller, arranges{{Request::namespace_resize}}) {
   RawAssociation& association = listen(bench, check, 0);
   auto request = request_event(association);
   change_namespace(bench);
   check.that(!request.wait_for(kSilence), "no event while it is switched off", "an event came");
 }
 
-CONFORMANCE_CASE(ana_change_is_announced, "nvme.aer.ana-change", roles::controller,
-                 arranged("an ANA group that changes its state", &with_ana)) {
+CONFORMANCE_CASE(ana_change_is_announced, "nvme.aer.ana-change", roles::controller, arranges{{Request::ana_state}, &with_ana},
+                 needs(reports_ana)) {
   RawAssociation& association = listen(bench, check, bits::ana_change);
   auto request = request_event(association);
-  bench.subsystem().set_ana_state(1, AnaState::non_optimized);
+  bench.arranger().ana_state(ana_group_of(bench, bench.nsid()), AnaState::non_optimized);
   check.equal("event", event_of(check, request), kAnaEvent);
 }
 
 CONFORMANCE_CASE(io_in_an_inaccessible_group_is_refused, "nvme.ana.inaccessible", roles::controller,
-                 arranged("an ANA group that is inaccessible", &with_ana), reaches{"io.ana.inaccessible"}) {
+                 arranges{{Request::ana_state}, &with_ana}, needs(reports_ana), needs(has_namespace), reaches{"io.ana.inaccessible"}) {
   check_path_status(bench, check, AnaState::inaccessible, sc::ana_inaccessible);
 }
 
-CONFORMANCE_CASE(io_in_a_lost_group_is_refused, "nvme.ana.persistent-loss", roles::controller,
-                 arranged("an ANA group that is persistently lost", &with_ana), reaches{"io.ana.persistent_loss"}) {
+CONFORMANCE_CASE(io_in_a_lost_group_is_refused, "nvme.ana.persistent-loss", roles::controller, arranges{{Request::ana_state}, &with_ana},
+                 needs(reports_ana), needs(has_namespace), reaches{"io.ana.persistent_loss"}) {
   check_path_status(bench, check, AnaState::persistent_loss, sc::ana_persistent_loss);
 }
 
-CONFORMANCE_CASE(io_during_an_ana_transition_is_refused, "nvme.ana.change", roles::controller,
-                 arranged("an ANA group in transition", &with_ana), reaches{"io.ana.change"}) {
+CONFORMANCE_CASE(io_during_an_ana_transition_is_refused, "nvme.ana.change", roles::controller, arranges{{Request::ana_state}, &with_ana},
+                 needs(reports_ana), needs(has_namespace), reaches{"io.ana.change"}) {
   check_path_status(bench, check, AnaState::change, sc::ana_transition);
 }
 

@@ -3,6 +3,7 @@
 
 #include "conformance/cases/nvme/every_space.h"
 #include "conformance/cases/nvme/namespace_scene.h"
+#include "conformance/runner/arranger.h"
 #include "conformance/runner/embedded_controller.h"
 #include "model/subsystem/subsystem.h"
 #include "wire/nvme/events.h"
@@ -122,7 +123,8 @@ CONFORMANCE_CASE(error_log_is_right_after_it_wrapped, "nvme.log.error-every", ro
 }
 
 CONFORMANCE_CASE(every_controller_is_told, "nvme.aer.every-controller", roles::controller,
-                 arranged("namespaces, access states and health that change", &with_two_groups)) {
+                 arranges{{Request::namespace_resize, Request::ana_state, Request::critical_warning}, &with_two_groups},
+                 needs(reports_ana)) {
   check.precondition(bench.declared().identify().get(nvme::id_ctrl::aerl).count() >= 3, "the product takes three event requests");
   struct Listener {
     RawAssociation* association;
@@ -156,17 +158,15 @@ CONFORMANCE_CASE(every_controller_is_told, "nvme.aer.every-controller", roles::c
   const auto shared = std::find_if(all.rbegin(), all.rend(), [](const host::NamespaceFacts& facts) { return facts.shared; });
   check.precondition(shared != all.rend(), "there is a shared namespace");
   const std::uint32_t last = shared->nsid;
-  subsystem::Namespace* const ns = bench.subsystem().find_namespace(last);
-  BENCH_ASSERT(ns != nullptr, "the arranged product has its namespaces");
-  bench.subsystem().resize_namespace(last, ns->blocks() - 8);
+  bench.arranger().resize_namespace(last);
   hear(0, {nvme::EventType::notice, nvme::event_info::notice_namespace_attribute, lid_of(LogPage::changed_namespaces)}, "namespace event");
   // Each controller has a list of its own: what one host reads stays in those of others.
   read_all(LogPage::changed_namespaces, [&](ByteView log, const std::string& where) {
     check.that(nvme::read_namespace_list(log) == std::vector<std::uint32_t>{last}, "the changed list has the namespace, " + where);
   });
-  bench.subsystem().set_ana_state(2, AnaState::non_optimized);
+  bench.arranger().ana_state(shared->ana_group, AnaState::non_optimized);
   hear(1, {nvme::EventType::notice, nvme::event_info::notice_ana_change, lid_of(LogPage::ana)}, "ANA event");
-  bench.subsystem().set_critical_warning(warning::spare);
+  bench.arranger().critical_warning(warning::spare);
   hear(2, {nvme::EventType::smart, nvme::event_info::smart_spare, lid_of(LogPage::smart)}, "health event");
   read_all(LogPage::smart, [&](ByteView log, const std::string& where) {
     const auto bits_now = View<nvme::SmartLog>{log.first(nvme::SmartLog::size)}.get(nvme::smart::cw);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "conformance/cases/nvme/scene.h"
+#include "conformance/runner/arranger.h"
 #include "conformance/runner/embedded_controller.h"
 #include "model/subsystem/subsystem.h"
 #include "wire/nvme/events.h"
@@ -158,15 +159,13 @@ CONFORMANCE_CASE(long_lists_go_on_where_they_ended, "nvme.identify.long-list", r
 }
 
 CONFORMANCE_CASE(every_pending_event_is_sent_once, "nvme.aer.every-type", roles::controller,
-                 arranged("a namespace that changes, and health that gets worse")) {
+                 arranges{{Request::namespace_resize, Request::critical_warning}}) {
   RawAssociation& association = bench.associate();
   const std::uint32_t wanted = bits::namespace_attribute | warning::spare | warning::reliability;
   check.precondition_success(association.admin().send(host::set_features(FeatureId::async_event_configuration, wanted)).wait(),
                              "Set Features, Asynchronous Event Configuration");
   const std::uint64_t limit = bench.declared().identify().get(nvme::id_ctrl::aerl).count();
   check.precondition(limit >= 3 && limit <= 24, "the product takes three event requests");
-  subsystem::Namespace* const ns = bench.subsystem().find_namespace(bench.nsid());
-  BENCH_ASSERT(ns != nullptr, "the arranged product has its namespace");
   const nvme::Event attribute{nvme::EventType::notice, nvme::event_info::notice_namespace_attribute,
                               lid_of(nvme::LogPage::changed_namespaces)};
   const nvme::Event spare{nvme::EventType::smart, nvme::event_info::smart_spare, lid_of(nvme::LogPage::smart)};
@@ -180,18 +179,18 @@ CONFORMANCE_CASE(every_pending_event_is_sent_once, "nvme.aer.every-type", roles:
     check.equal(what, nvme::Event::from_dw0(reply->dw0()), expected);
   };
   // Everything happens before anybody asks, and more than once.
-  for (unsigned i = 0; i < 3; ++i) bench.subsystem().resize_namespace(bench.nsid(), ns->blocks() - 8);
-  bench.subsystem().set_critical_warning(warning::spare);
+  for (unsigned i = 0; i < 3; ++i) bench.arranger().resize_namespace(bench.nsid());
+  bench.arranger().critical_warning(warning::spare);
   std::vector<Op<host::RawReply>> requests;
   for (std::uint64_t i = 0; i < limit; ++i) requests.push_back(association.admin().send(host::async_event_request()));
   next(requests[0], attribute, "the first event, which the oldest request is answered with");
   next(requests[1], spare, "the event of another type");
   check.that(!requests[2].wait_for(kSilence), "no event is sent twice before its log is read", "a third event comes");
   read(nvme::LogPage::smart);
-  bench.subsystem().resize_namespace(bench.nsid(), ns->blocks() - 8);
+  bench.arranger().resize_namespace(bench.nsid());
   check.that(!requests[2].wait_for(kSilence), "the read of another log lets no event through", "an event comes");
   read(nvme::LogPage::changed_namespaces);
-  bench.subsystem().resize_namespace(bench.nsid(), ns->blocks() - 8);
+  bench.arranger().resize_namespace(bench.nsid());
   next(requests[2], attribute, "an event once its log was read");
 }
 

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "conformance/cases/nvme/scene.h"
+#include "conformance/runner/arranger.h"
 #include "conformance/runner/embedded_controller.h"
 #include "model/subsystem/subsystem.h"
 #include "wire/nvme/events.h"
@@ -31,7 +32,7 @@ std::optional<std::string> has_lba_status(const Declared& declared) {
   if (!declared.known || (declared.identify().get(nvme::id_ctrl::oacs) & bit) != 0) return {};
   return "OACS bit 9 (Get LBA Status) is clear";
 }
-const arranged with_media_errors{"media errors", [](EmbeddedSetup& setup) { setup.subsystem.lba_status = {}; }};
+const arranges with_media_errors{{Request::media_error}, [](EmbeddedSetup& setup) { setup.subsystem.lba_status = {}; }};
 
 bool holds(const std::vector<LbaStatus>& entries, std::uint64_t lba) {
   return std::any_of(entries.begin(), entries.end(),
@@ -44,7 +45,6 @@ class LbaStatusScene {
   LbaStatusScene(ControllerBench& bench, Check& check) : io(bench), check_(check) {}
 
   host::RawQueue& admin() { return io.association.admin(); }
-  subsystem::Namespace& stored(ControllerBench& bench) { return *bench.subsystem().find_namespace(io.nsid); }
   host::RawReply ask(LbaStatusAction action, std::uint64_t lba = kLba, std::uint16_t blocks = kBlocks, std::size_t room = kListRoom) {
     return admin().send(host::get_lba_status(io.nsid, action, lba, blocks, room), room).wait();
   }
@@ -128,7 +128,7 @@ CONFORMANCE_CASE(written_blocks_are_lost_no_more, "nvme.lba-status.rewritten", r
 CONFORMANCE_CASE(scan_finds_what_nobody_knew, "nvme.lba-status.scan", roles::controller, needs(has_lba_status), needs(has_namespace),
                  with_media_errors) {
   LbaStatusScene scene(bench, check);
-  bench.subsystem().fail_media(scene.stored(bench), kLba + 9, 4);
+  bench.arranger().media_error(scene.io.nsid, kLba + 9, 4, true);
   check.that(holds(scene.entries(LbaStatusAction::scan), kLba + 10), "the lost block is reported");
 }
 
@@ -265,7 +265,7 @@ CONFORMANCE_CASE(lba_status_log_counts_news, "nvme.lba-status.log.generation", r
   auto before = scene.log(false).generation;
   for (unsigned round = 0; round < 3; ++round) {
     const std::uint64_t lost = kLba + 9 + 16 * round;
-    bench.subsystem().damage_blocks(scene.stored(bench), lost, 4);
+    bench.arranger().media_error(scene.io.nsid, lost, 4, false);
     const auto after = scene.log(false);
     check.equal("LSGC, round " + words(round + 1), after.generation, static_cast<std::uint16_t>(before + 1));
     before = after.generation;
@@ -279,7 +279,7 @@ CONFORMANCE_CASE(lba_status_log_counts_news, "nvme.lba-status.log.generation", r
 CONFORMANCE_CASE(scans_are_asked_for_once, "nvme.lba-status.log.failure", roles::controller, needs(has_lba_status), needs(has_namespace),
                  with_media_errors) {
   LbaStatusScene scene(bench, check);
-  bench.subsystem().fail_media(scene.stored(bench), kLba + 9, 4);
+  bench.arranger().media_error(scene.io.nsid, kLba + 9, 4, true);
   const auto first = scene.element(scene.log(true));
   check.precondition(first.nsid == scene.io.nsid && first.action == LbaStatusAction::scan, "a scan is asked for");
   check.precondition_success(scene.read_log(false), "Get Log Page 0Eh with RAE = 0");
@@ -292,7 +292,7 @@ CONFORMANCE_CASE(lost_blocks_are_announced, "nvme.lba-status.event", roles::cont
   LbaStatusScene scene(bench, check);
   scene.listen(kNotices);
   auto request = scene.admin().send(host::async_event_request());
-  bench.subsystem().damage_blocks(scene.stored(bench), kLba + 9, 4);
+  bench.arranger().media_error(scene.io.nsid, kLba + 9, 4, false);
   const auto event = request.wait_for(10_s);
   check.require(event.has_value(), "an event comes", "none comes");
   check.equal("event", nvme::Event::from_dw0(event->dw0()), kAlert);
@@ -304,7 +304,7 @@ CONFORMANCE_CASE(lost_blocks_are_announced_in_time, "nvme.lba-status.event.inter
   scene.listen(kNotices);
   scene.set_interval(20);
   auto request = scene.admin().send(host::async_event_request());
-  bench.subsystem().damage_blocks(scene.stored(bench), kLba + 9, 4);
+  bench.arranger().media_error(scene.io.nsid, kLba + 9, 4, false);
   check.that(!request.wait_for(Duration::ms(1900)).has_value(), "no event comes within the report interval", "one came");
 }
 
@@ -313,7 +313,7 @@ CONFORMANCE_CASE(lost_blocks_are_not_forced_on_hosts, "nvme.lba-status.event.dis
   LbaStatusScene scene(bench, check);
   scene.listen(0);
   auto request = scene.admin().send(host::async_event_request());
-  bench.subsystem().damage_blocks(scene.stored(bench), kLba + 9, 4);
+  bench.arranger().media_error(scene.io.nsid, kLba + 9, 4, false);
   check.that(!request.wait_for(10_s).has_value(), "no event comes", "one came");
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "conformance/cases/nvme/scene.h"
+#include "conformance/runner/arranger.h"
 #include "conformance/runner/embedded_controller.h"
 #include "model/subsystem/subsystem.h"
 #include "wire/nvme/lockdown.h"
@@ -29,7 +30,7 @@ void set_up(EmbeddedSetup& setup) {
   setup.subsystem.subsystem_reset = true;
 }
 const furnished having_lockdown{&set_up};
-const arranged with_resets{"resets and losses of power", &set_up};
+const arranges with_subsystem_resets{{Request::subsystem_reset}, &set_up}, with_losses_of_power{{Request::power_cycle}, &set_up};
 
 class LockdownScene {
  public:
@@ -206,24 +207,24 @@ CONFORMANCE_CASE(lockdown_binds_every_controller, "nvme.lockdown.controllers", r
   scene.allow(kCommand, code);
 }
 
-CONFORMANCE_CASE(lockdown_survives_resets, "nvme.lockdown.reset", roles::controller, with_resets) {
+CONFORMANCE_CASE(lockdown_survives_resets, "nvme.lockdown.reset", roles::controller, needs(locks_down), with_subsystem_resets) {
   LockdownScene scene(bench, check);
   const std::uint8_t code = scene.any(kCommand);
   scene.prohibit(kCommand, code);
   scene.association->disable();
   scene.association->enable();
   check.status(scene.try_command(code), sc::prohibited_by_lockdown, "the command after a controller reset");
-  bench.subsystem().reset_subsystem();
+  bench.arranger().subsystem_reset();
   bench.world().run_for(kSettled);
   scene.association = &bench.associate();
   check.status(scene.try_command(code), sc::prohibited_by_lockdown, "the command after an NVM subsystem reset");
 }
 
-CONFORMANCE_CASE(lockdown_ends_with_the_power, "nvme.lockdown.power", roles::controller, with_resets) {
+CONFORMANCE_CASE(lockdown_ends_with_the_power, "nvme.lockdown.power", roles::controller, needs(locks_down), with_losses_of_power) {
   LockdownScene scene(bench, check);
   const std::uint8_t code = scene.any(kCommand);
   scene.prohibit(kCommand, code);
-  bench.subsystem().power_cycle();
+  bench.arranger().power_cycle();
   bench.world().run_for(kSettled);
   scene.association = &bench.associate();
   const auto reply = scene.try_command(code);

@@ -1,5 +1,6 @@
 // Get Log Page.
 #include "conformance/cases/nvme/scene.h"
+#include "conformance/runner/arranger.h"
 #include "conformance/runner/embedded_controller.h"
 
 namespace fb::conformance {
@@ -185,13 +186,13 @@ CONFORMANCE_CASE(effects_log_agrees_with_identify, "nvme.log.effects", roles::co
 }
 
 CONFORMANCE_CASE(changed_namespace_is_listed_once_and_cleared, "nvme.log.changed-namespaces", roles::controller,
-                 arranged("a namespace that changes")) {
+                 arranges{{Request::namespace_resize}}) {
   RawAssociation& association = bench.associate();
   const std::uint32_t nsid = bench.nsid();
   const auto command = host::get_log(LogPage::changed_namespaces, 4096);
   association.admin().send(command, 4096).wait();
-  bench.subsystem().resize_namespace(nsid, bench.declared().blocks - 8);
-  bench.subsystem().resize_namespace(nsid, bench.declared().blocks - 16);
+  bench.arranger().resize_namespace(nsid);
+  bench.arranger().resize_namespace(nsid);
   const auto first = association.admin().send(command, 4096).wait();
   check.require_success(first);
   check.that(nvme::read_namespace_list(first.data) == std::vector<std::uint32_t>{nsid}, "the list names the changed namespace, once");
@@ -243,13 +244,14 @@ CONFORMANCE_CASE(ana_log_with_groups_only_names_no_namespace, "nvme.log.ana-grou
   check.that(groups > 0, "there is a group");
 }
 
-CONFORMANCE_CASE(health_log_tells_what_is, "nvme.log.smart-values", roles::controller, arranged("a product that is worn and warm")) {
+CONFORMANCE_CASE(health_log_tells_what_is, "nvme.log.smart-values", roles::controller,
+                 arranges{{Request::percentage_used, Request::available_spare, Request::temperature}}) {
   constexpr std::uint8_t kUsed = 37, kSpare = 81;
   RawAssociation& association = bench.associate();
   const auto kelvin = static_cast<std::uint16_t>(bench.declared().kelvin + 3);
-  bench.subsystem().set_percentage_used(kUsed);
-  bench.subsystem().set_available_spare(kSpare);
-  bench.subsystem().set_temperature(kelvin);
+  bench.arranger().percentage_used(kUsed);
+  bench.arranger().available_spare(kSpare);
+  bench.arranger().temperature(kelvin);
   const auto reply = association.admin().send(host::get_log(nvme::LogPage::smart, nvme::SmartLog::size), nvme::SmartLog::size).wait();
   check.require_success(reply, "Get Log Page 02h");
   const View<nvme::SmartLog> log{reply.data};

@@ -1,6 +1,7 @@
 // What survives a loss of power and what resets leave alone: flushes, FUA, the volatile write cache and its feature.
 #include "conformance/cases/nvme/reset.h"
 #include "conformance/cases/nvme/scene.h"
+#include "conformance/runner/arranger.h"
 #include "conformance/runner/embedded_controller.h"
 #include "model/subsystem/subsystem.h"
 #include "wire/nvme/features.h"
@@ -26,8 +27,9 @@ struct cached {
   void apply(CaseOptions& options) const { options.arrange = &with_cache; }
 };
 
-const arranged with_power_losses{"a loss of power", &with_cache};
-const arranged with_fua_commands{"a loss of power", [](EmbeddedSetup& setup) {
+const arranges with_power_losses{{Request::power_cycle}, &with_cache};
+const arranged with_another_namespace{"a loss of power, and a namespace of its own", &with_cache};
+const arranges with_fua_commands{{Request::power_cycle}, [](EmbeddedSetup& setup) {
                                    with_cache(setup);
                                    setup.subsystem.write_zeroes = setup.subsystem.compare = true;
                                    setup.subsystem.verify = true;
@@ -40,7 +42,7 @@ const arranged with_subsystem_reset{"a cache that forgets", [](EmbeddedSetup& se
                                       with_cache(setup);
                                       setup.subsystem.subsystem_reset = true;
                                     }};
-const arranged with_atomic_writes{"a loss of power", [](EmbeddedSetup& setup) {
+const arranges with_atomic_writes{{Request::power_cycle}, [](EmbeddedSetup& setup) {
                                     with_cache(setup);
                                     setup.subsystem.atomic_power_fail_blocks = kAtomic;
                                   }};
@@ -49,6 +51,19 @@ std::optional<std::string> has_cache(const Declared& declared) {
   const auto bit = nvme::vwc_bits::present;
   if (!declared.known || (declared.identify().get(nvme::id_ctrl::vwc) & bit) != 0) return {};
   return "VWC bit 0 is clear: no volatile write cache";
+}
+
+std::optional<std::string> has_fua_commands(const Declared& declared) {
+  constexpr unsigned kNeeded = nvme::oncs_bits::write_zeroes | nvme::oncs_bits::compare | nvme::oncs_bits::verify;
+  if (auto why = has_namespace(declared)) return why;
+  if (!declared.known || (declared.identify().get(nvme::id_ctrl::oncs) & kNeeded) == kNeeded) return {};
+  return "ONCS lacks Write Zeroes, Compare or Verify";
+}
+
+std::optional<std::string> has_atomic_writes(const Declared& declared) {
+  if (auto why = has_namespace(declared)) return why;
+  if (!declared.known || declared.identify().get(nvme::id_ctrl::awupf).count() > 1) return {};
+  return "AWUPF is 0";
 }
 
 /// kWrites runs of blocks, each written by itself.
@@ -91,7 +106,7 @@ class PowerScene {
   }
 
   void lose_power() {
-    bench_.subsystem().power_cycle();
+    bench_.arranger().power_cycle();
     rejoin();
   }
   /// The association has gone.
@@ -137,7 +152,7 @@ host::RawReply get_cache(RawAssociation& association) {
 
 }  // namespace
 
-CONFORMANCE_CASE(flushed_data_survives_a_loss_of_power, "nvme.power.flush", roles::controller, with_power_losses,
+CONFORMANCE_CASE(flushed_data_survives_a_loss_of_power, "nvme.power.flush", roles::controller, with_power_losses, needs(has_namespace),
                  reaches{"subsystem.power_cycle"}) {
   PowerScene scene(bench, check);
   scene.settle();
@@ -147,7 +162,7 @@ CONFORMANCE_CASE(flushed_data_survives_a_loss_of_power, "nvme.power.flush", role
   scene.nothing_is_lost();
 }
 
-CONFORMANCE_CASE(flush_of_all_namespaces_reaches_each, "nvme.power.flush-all", roles::controller, with_power_losses,
+CONFORMANCE_CASE(flush_of_all_namespaces_reaches_each, "nvme.power.flush-all", roles::controller, with_another_namespace,
                  reaches{"subsystem.power_cycle"}) {
   const auto added = bench.subsystem().add_namespace({.blocks = 4096});
   BENCH_ASSERT(added.ok(), "the arranged product has room for a namespace");
@@ -170,7 +185,7 @@ CONFORMANCE_CASE(flush_of_all_namespaces_reaches_each, "nvme.power.flush-all", r
   }
 }
 
-CONFORMANCE_CASE(fua_writes_survive_a_loss_of_power, "nvme.power.fua", roles::controller, with_power_losses,
+CONFORMANCE_CASE(fua_writes_survive_a_loss_of_power, "nvme.power.fua", roles::controller, with_power_losses, needs(has_namespace),
                  reaches{"subsystem.power_cycle"}) {
   PowerScene scene(bench, check);
   scene.settle();
@@ -179,7 +194,7 @@ CONFORMANCE_CASE(fua_writes_survive_a_loss_of_power, "nvme.power.fua", roles::co
   scene.nothing_is_lost();
 }
 
-CONFORMANCE_CASE(fua_zeroes_survive_a_loss_of_power, "nvme.power.fua-zeroes", roles::controller, with_fua_commands,
+CONFORMANCE_CASE(fua_zeroes_survive_a_loss_of_power, "nvme.power.fua-zeroes", roles::controller, with_fua_commands, needs(has_fua_commands),
                  reaches{"subsystem.power_cycle"}) {
   PowerScene scene(bench, check);
   scene.settle();
@@ -194,7 +209,7 @@ CONFORMANCE_CASE(fua_zeroes_survive_a_loss_of_power, "nvme.power.fua-zeroes", ro
   }
 }
 
-CONFORMANCE_CASE(fua_reads_commit_what_they_read, "nvme.power.fua-read", roles::controller, with_fua_commands,
+CONFORMANCE_CASE(fua_reads_commit_what_they_read, "nvme.power.fua-read", roles::controller, with_fua_commands, needs(has_fua_commands),
                  reaches{"subsystem.power_cycle"}) {
   PowerScene scene(bench, check);
   scene.settle();
@@ -210,7 +225,7 @@ CONFORMANCE_CASE(fua_reads_commit_what_they_read, "nvme.power.fua-read", roles::
 }
 
 CONFORMANCE_CASE(nothing_is_cached_while_the_cache_is_off, "nvme.power.cache-off", roles::controller, with_power_losses,
-                 reaches{"subsystem.power_cycle"}) {
+                 needs(has_namespace), reaches{"subsystem.power_cycle"}) {
   PowerScene scene(bench, check);
   scene.settle();
   check.precondition_success(set_cache(scene.association(), 0), "Set Features");
@@ -228,7 +243,7 @@ CONFORMANCE_CASE(nothing_is_lost_without_a_cache, "nvme.power.cache-absent", rol
   scene.nothing_is_lost();
 }
 
-CONFORMANCE_CASE(shutdown_keeps_what_was_written, "nvme.power.shutdown", roles::controller, with_power_losses,
+CONFORMANCE_CASE(shutdown_keeps_what_was_written, "nvme.power.shutdown", roles::controller, with_power_losses, needs(has_namespace),
                  reaches{"subsystem.power_cycle"}) {
   PowerScene scene(bench, check);
   scene.settle();
@@ -239,7 +254,7 @@ CONFORMANCE_CASE(shutdown_keeps_what_was_written, "nvme.power.shutdown", roles::
 }
 
 CONFORMANCE_CASE(abrupt_shutdown_keeps_what_was_written, "nvme.power.shutdown-abrupt", roles::controller, with_power_losses,
-                 reaches{"subsystem.power_cycle"}) {
+                 needs(has_namespace), reaches{"subsystem.power_cycle"}) {
   PowerScene scene(bench, check);
   scene.settle();
   scene.write(kNew);
@@ -303,7 +318,7 @@ CONFORMANCE_CASE(subsystem_reset_keeps_what_was_written, "nvme.power.subsystem-r
 }
 
 CONFORMANCE_CASE(power_loss_does_not_tear_small_writes, "nvme.power.atomic", roles::controller, with_atomic_writes,
-                 reaches{"subsystem.power_cycle"}) {
+                 needs(has_atomic_writes), reaches{"subsystem.power_cycle"}) {
   const auto unit = bench.declared().identify().get(nvme::id_ctrl::awupf).count();
   check.precondition(unit > 1, "AWUPF is above 0");
   PowerScene scene(bench, check, static_cast<std::uint32_t>(std::min<std::uint64_t>(unit, kAtomicMost)));

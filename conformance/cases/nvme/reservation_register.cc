@@ -1,5 +1,6 @@
 // Reservation Register, and whose a registration is.
 #include "conformance/cases/nvme/reservation_scene.h"
+#include "conformance/runner/arranger.h"
 #include "conformance/runner/embedded_controller.h"
 #include "model/subsystem/subsystem.h"
 
@@ -181,10 +182,10 @@ CONFORMANCE_CASE(registration_outlives_a_reset, "nvme.reservation.identity.reset
 }
 
 CONFORMANCE_CASE(registration_outlives_a_subsystem_reset, "nvme.reservation.identity.subsystem-reset", roles::controller, reservations,
-                 arranged("a reset of the subsystem")) {
+                 arranges{{Request::subsystem_reset}}) {
   ReservationScene scene(bench, check, 2);
   scene.held(ReservationType::exclusive_access);
-  bench.subsystem().reset_subsystem();
+  bench.arranger().subsystem_reset();
   for (const std::size_t host : {0u, 1u}) scene.rejoin(host);
   scene.is_held_by(0, ReservationType::exclusive_access);
   check.status(scene.read(1, 8), sc::reservation_conflict, "Read of another host");

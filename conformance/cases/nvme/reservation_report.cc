@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "conformance/cases/nvme/reservation_scene.h"
+#include "conformance/runner/arranger.h"
 #include "conformance/runner/embedded_controller.h"
 #include "model/subsystem/subsystem.h"
 #include "wire/nvme/features.h"
@@ -17,7 +18,7 @@ const needs persistence{persists_through_power_loss};
 
 constexpr std::size_t kEntry = nvme::RegisteredController::size;
 
-const arranged with_persistence{"a loss of power",
+const arranges with_persistence{{Request::power_cycle},
                                 [](EmbeddedSetup& setup) { setup.subsystem.reservations = setup.subsystem.reservations_persist = true; }};
 
 /// As it was found, at the end of the case.
@@ -39,7 +40,7 @@ class RestoredPersistence {
 };
 
 void lose_power(ControllerBench& bench, ReservationScene& scene, std::size_t hosts) {
-  bench.subsystem().power_cycle();
+  bench.arranger().power_cycle();
   for (std::size_t i = 0; i < hosts; ++i) scene.rejoin(i);
 }
 
@@ -254,7 +255,8 @@ CONFORMANCE_CASE(power_loss_ends_registrations, "nvme.reservation.persistence.lo
   check.success(scene.write(1, 8, 1), "Write of the other host");
 }
 
-CONFORMANCE_CASE(power_loss_spares_what_persists, "nvme.reservation.persistence.kept", roles::controller, with_persistence) {
+CONFORMANCE_CASE(power_loss_spares_what_persists, "nvme.reservation.persistence.kept", roles::controller, with_persistence,
+                 needs(persists_through_power_loss)) {
   ReservationScene scene(bench, check, 2);
   check.precondition_success(scene.register_key(0, scene.key(0), PersistChange::set), "Register");
   scene.registered(1, scene.key(1));
