@@ -11,7 +11,8 @@
 //
 // `case` narrows an entry to cases that match it, where a requirement has several; `transport` to runs over
 // that one (rdma, tcp). The requirement may be a pattern, and what is seen too, for numbers that differ each time.
-// `shows: sometimes` is for what depends on a race in the peer: a pass is as good.
+// `plays` names the deviations, with commas between, by which an emulated product shows the same (--like); `unplayed` says why
+// none does. `shows: sometimes` is for what depends on a race in the peer: a pass is as good.
 #pragma once
 
 #include <string>
@@ -20,6 +21,7 @@
 
 #include "base/result.h"
 #include "conformance/runner/waivers.h"
+#include "model/deviations/deviation.h"
 
 namespace fb::conformance {
 
@@ -37,5 +39,17 @@ Result<void> add_profile(const std::string& text, const std::string& name, Expec
 
 /// The profile of that name, or the file when it ends with .yaml.
 Result<void> add_named_profile(const std::string& name, Expectations& to);
+
+/// A line of a profile, and how an emulated product plays it.
+struct PlayedLine {
+  std::string requirement;
+  std::vector<std::string> plays;  ///< deviations
+  std::string unplayed;            ///< why none
+};
+/// The lines of a profile. The Problem as above, and for a line with neither of both, or a deviation that there is not.
+Result<std::vector<PlayedLine>> played_lines(const std::string& profile);
+/// The deviations of a profile that programs with these products, over these transports, can show.
+Result<deviations::DeviationSet> personality(const std::string& profile, const std::vector<deviations::Product>& products,
+                                             const std::vector<std::string>& transports);
 
 }  // namespace fb::conformance

@@ -24,6 +24,21 @@ class AlteringPdus final : public subsystem::SubsystemHooks {
   Function function_;
 };
 
+/// Answers no ICReq whose HPDA is not 0.
+class AnswersNoHpda final : public subsystem::SubsystemHooks {
+ public:
+  void pdu_in(std::uint16_t, ByteView header) override {
+    if (header[0] == static_cast<std::uint8_t>(PduType::ic_req))
+      asked_ = header.size() > tcp::ic_req::hpda.offset && header[tcp::ic_req::hpda.offset] != 0;
+  }
+  void pdus_out(std::uint16_t, std::vector<Bytes>& pdus) override {
+    if (asked_) std::erase_if(pdus, [](const Bytes& pdu) { return pdu[0] == static_cast<std::uint8_t>(PduType::ic_resp); });
+  }
+
+ private:
+  bool asked_ = false;
+};
+
 bool is(const Bytes& pdu, PduType type) { return pdu[0] == static_cast<std::uint8_t>(type); }
 
 /// Calls `change` for a PDU of a type.
@@ -194,6 +209,9 @@ DEVIATION(capsules_are_announced_wrong, "tcp.identify.capsules", Product::contro
           hooks<AnnouncesIcdoff>(), fabrics::kTcp);
 TCP_PDUS(termreq_without_header, "tcp.termreq.header", "sends C2HTermReq without the header that was wrong",
          &alter<PduType::c2h_term_req, &empties_term_req>);
+DEVIATION(hpda_is_not_answered, "tcp.c2hdata.alignment", Product::controller, "answers no ICReq with an HPDA", hooks<AnswersNoHpda>(),
+          fabrics::kTcp);
+TCP(fatal_errors_without_termreq, "tcp.termreq.header", "closes without C2HTermReq", "tcp.term_req.never");
 TCP_PDUS(termreq_is_not_the_last, "tcp.termreq.last", "sends a response after C2HTermReq", &speaks_after_term_req);
 TCP_PDUS(response_longer_than_itself, "tcp.capsuleresp.shape", "response capsules have 28 bytes",
          &alter<PduType::capsule_resp, &adds_to_the_response>);
