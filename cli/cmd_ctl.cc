@@ -1,58 +1,19 @@
 // fabricbench ctl: one call of a running product's control socket.
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "cli/common.h"
+#include "cli/control/control_client.h"
 #include "cli/control/control_socket.h"
 #include "cli/usage.h"
-#include "sim/core/unix_socket.h"
 
 namespace fb::cli {
 
 namespace {
 
 using Document = nlohmann::ordered_json;
-
-/// One connection, for one call at a time.
-class ControlClient {
- public:
-  explicit ControlClient(const std::string& path) : path_(path), fd_(or_throw(connect_to(path, SOCK_STREAM))) {}
-  ~ControlClient() { ::close(fd_); }
-  ControlClient(const ControlClient&) = delete;
-  ControlClient& operator=(const ControlClient&) = delete;
-
-  /// The answer as it came.
-  Document call(const Document& request) {
-    std::string line = request.dump() + "\n";
-    for (std::size_t sent = 0; sent < line.size();) {
-      const ssize_t count = ::send(fd_, line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
-      if (count < 0) throw UserError(path_ + ": " + std::strerror(errno));
-      sent += static_cast<std::size_t>(count);
-    }
-    std::string answer;
-    char buffer[65536];
-    while (answer.find('\n') == std::string::npos) {
-      const ssize_t count = ::recv(fd_, buffer, sizeof buffer, 0);
-      if (count < 0 && errno == EINTR) continue;
-      if (count <= 0) throw UserError(path_ + ": the product ended the connection without an answer");
-      answer.append(buffer, static_cast<std::size_t>(count));
-    }
-    Document parsed = Document::parse(answer, nullptr, false);
-    if (parsed.is_discarded() || !parsed.is_object()) throw UserError(path_ + ": what listens there does not speak JSON-RPC");
-    return parsed;
-  }
-
- private:
-  std::string path_;
-  int fd_;
-};
 
 /// "nsid=2" and "names=["a","b"]" are JSON behind the sign, unless the method wants a text there; so is what is no JSON.
 Document parameters_from(const std::vector<std::string>& words, const Document& described) {

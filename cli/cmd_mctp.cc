@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/suggest.h"
+#include "cli/cmd_drive.h"
 #include "cli/common.h"
 #include "cli/control/control_socket.h"
 #include "cli/document.h"
@@ -27,6 +28,8 @@
 #include "cli/tls_options.h"
 #include "cli/usage.h"
 #include "sim/mctp/i2c_server.h"
+#include "conformance/runner/case.h"
+#include "conformance/runner/profiles.h"
 #include "sim/mctp/socket_server.h"
 
 namespace fb::cli {
@@ -46,6 +49,7 @@ struct MctpArguments {
   std::string counters;
   std::string drive;
   std::vector<std::string> deviations;
+  std::string like;
   std::string kernel = "6.17";
   std::string latency;
   std::string more_count;
@@ -118,7 +122,14 @@ MctpBusOptions bus_options(const MctpArguments& arguments) {
                       " ('fabricbench list --drives' shows them)");
     }
   }
-  options.deviations = or_throw(deviations::DeviationSet::of_names(arguments.deviations, deviations::Product::endpoint));
+  std::vector<std::string> names = arguments.deviations;
+  if (!arguments.like.empty()) {
+    const std::vector<std::string> media(conformance::kMedia.begin(), conformance::kMedia.end());
+    for (const std::string& one : or_throw(conformance::personality(arguments.like, {deviations::Product::endpoint}, media)).names()) {
+      names.push_back(one);
+    }
+  }
+  options.deviations = or_throw(deviations::DeviationSet::of_names(names, deviations::Product::endpoint));
   for (const auto* chosen : options.deviations.chosen()) {
     if (chosen->product == deviations::Product::endpoint) continue;
     throw UserError(fmt::format("--deviation {}: a deviation of a {}, not of an endpoint", chosen->name, name_of(chosen->product)));
@@ -318,6 +329,8 @@ void add_bus_options(CLI::App& command, MctpArguments& arguments) {
                    "/dev/i2c-N of a program is drive N: basic management command at 6Ah, vital product data at 53h");
   command.add_flag("--timing", arguments.bus.timing, "Real bus speed: SMBus at 100 kHz, a serial line at 115,200 baud");
   command.add_option("--drive", arguments.drive, "Kind of every drive (list --drives)")->type_name("NAME");
+  command.add_option("--like", arguments.like, "Every drive misbehaves as the profile says (a file NAME.yaml of --profile)")
+      ->type_name("PROFILE");
   command.add_option("--deviation", arguments.deviations, "Every drive misbehaves in this named way (list --deviations)")
       ->type_name("NAME")
       ->delimiter(',');
@@ -377,6 +390,7 @@ void add_mctp(CLI::App& app, Outcome& outcome) {
       ->type_name("unix:PATH");
   serve->callback([arguments, &outcome] { outcome.code = run_serve(*arguments); });
   add_mctp_proxy(*group, outcome);
+  add_mctp_drive(*group, outcome);
 }
 
 }  // namespace fb::cli

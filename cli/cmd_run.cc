@@ -18,6 +18,7 @@
 #include "cli/usage.h"
 #include "conformance/report/gatherer.h"
 #include "conformance/report/report.h"
+#include "conformance/runner/arranger.h"
 #include "conformance/runner/driven_host.h"
 #include "conformance/runner/embedded.h"
 #include "conformance/runner/nd_bench.h"
@@ -49,6 +50,7 @@ struct RunArguments {
   bool list_lanes = false;
   bool twice = false;
   bool slow = false;
+  std::string arrange;
   std::string annotations;
   std::string config;
   bool no_config = false;
@@ -148,6 +150,16 @@ void meet_other(Product& product) {
   }
 }
 
+/// Asks the program of --arrange what it can do to the product.
+void meet_program(const RunArguments& arguments, Product& product) {
+  if (arguments.arrange.empty()) return;
+  if (product.is_host() || !product.device.empty() || product.transport == kProviderTransport) {
+    throw UserError("--arrange is for a controller or a management endpoint, not for " + product.url);
+  }
+  product.arranger = arguments.arrange;
+  product.arrangeable = meet_arranger(product);
+}
+
 /// What the product is, before the first case: whether it is there, and the name of its subsystem where none was given.
 /// Whatever else is wrong with it is for the cases to say. A report is written even if nobody is there.
 std::optional<Stopped> meet(Product& product, bool report) {
@@ -239,6 +251,7 @@ void check_company(const RunArguments& arguments) {
   if (arguments.json && !arguments.annotations.empty()) throw UserError("--annotations and --json both need standard output");
   if (arguments.dut != "embedded") return;
   if (!arguments.local.empty()) throw UserError("--local is for a product at an address (--dut URL); the embedded one needs none");
+  if (!arguments.arrange.empty()) throw UserError("--arrange is for a product at an address (--dut URL); the embedded one needs none");
   if (arguments.slow) throw UserError("--slow is for a product in real time (--dut URL); in virtual time every case is run");
 }
 
@@ -266,6 +279,7 @@ int run_suite(const RunArguments& arguments) {
   const SignalWatcher watcher([&] { interrupter.fire(); });
   options.product = product_of(arguments);
   options.stopped = meet(options.product, folder.has_value());
+  if (!options.stopped) meet_program(arguments, options.product);
   const auto cases = cases_for(options.product, arguments.selection);
   if (!arguments.lanes.empty()) options.lanes = or_throw(select_lanes(arguments.lanes, options.product));
   options.seed = arguments.seed;
@@ -351,6 +365,7 @@ void add_run(CLI::App& app, Outcome& outcome) {
            "  fabricbench run --dut rdma://192.0.2.7:4420 --device verbs:rxe0\n"
            "  fabricbench run --dut verbs:rxe0 --local packet:veth1,192.0.2.9\n"
            "  fabricbench run --dut 'host:ssh root@lab fabricbench host drive' --local 192.0.2.1 --transport tcp\n"
+           "  fabricbench run --dut tcp://127.0.0.1:4420 --arrange 'fabricbench target drive --control unix:disk.sock'\n"
            "  fabricbench run --case connect_refuses_sqsize_zero --deviation connect_takes_sqsize_zero\n",
            exit_codes("all as expected", "a FAIL, an ERROR, an unexpected pass or a missed canary"));
   CLI::Option* const config =
@@ -406,6 +421,10 @@ void add_run(CLI::App& app, Outcome& outcome) {
   command->add_flag("--list-lanes", arguments->list_lanes, "List the lanes");
   command->add_flag("--twice", arguments->twice, "Run each case twice and compare the digests");
   command->add_flag("--slow", arguments->slow, "Also run cases that take long in real time");
+  command
+      ->add_option("--arrange", arguments->arrange,
+                   "The program that makes happen to the product what no host can: ANA states, temperatures, a loss of power ...")
+      ->type_name("COMMAND");
   command->add_option("--annotations", arguments->annotations, "Also print failures as annotations of this CI system: github")
       ->check(one_of_texts({"github"}))
       ->type_name("SYSTEM");

@@ -9,6 +9,7 @@
 #include "base/ip_scope.h"
 #include "base/suggest.h"
 #include "cli/authentication.h"
+#include "cli/cmd_drive.h"
 #include "cli/common.h"
 #include "cli/control/control_socket.h"
 #include "cli/control/target_control.h"
@@ -20,6 +21,7 @@
 #include "cli/tls_options.h"
 #include "cli/usage.h"
 #include "conformance/runner/product.h"
+#include "conformance/runner/profiles.h"
 #include "model/deviations/deviation.h"
 #include "model/deviations/shown.h"
 #include "model/subsystem/check_options.h"
@@ -42,6 +44,7 @@ struct TargetArguments {
   std::string local;
   std::vector<std::string> namespaces;
   std::vector<std::string> deviations;
+  std::string like;
   std::vector<std::string> allowed_hosts;
   std::string nqn = subsystem::kDefaultSubsystemNqn;
   AuthenticationArguments authentication;
@@ -337,10 +340,17 @@ int run_target(const TargetArguments& arguments) {
   check_names(arguments);
   const IpAddress address = urls.front().to.address;
   const auto left_out = checks_left_out(arguments);
-  const auto chosen = or_throw(deviations::DeviationSet::of_names(arguments.deviations));
   std::vector<std::string> transports;
   for (const conformance::FabricUrl& url : urls) transports.push_back(url.transport);
   using deviations::Product;
+  std::vector<std::string> names = arguments.deviations;
+  if (!arguments.like.empty()) {
+    for (const std::string& one :
+         or_throw(conformance::personality(arguments.like, {Product::controller, Product::rdma, Product::cm}, transports)).names()) {
+      names.push_back(one);
+    }
+  }
+  const auto chosen = or_throw(deviations::DeviationSet::of_names(names));
   if (const auto shown = deviations::can_be_shown(chosen, {Product::controller, Product::rdma, Product::cm}, transports); !shown) {
     throw UserError("--deviation " + shown.error().text);
   }
@@ -418,7 +428,7 @@ void add_target(CLI::App& app, Outcome& outcome) {
            "  fabricbench target --listen tcp://127.0.0.1:4420 --namespace 64M --control unix:/run/user/1000/disk.sock\n",
            exit_codes("ended by SIGINT or SIGTERM", "the bench broke"));
   auto arguments = std::make_shared<TargetArguments>();
-  command->add_option("--listen", arguments->listen, "tcp://HOST:PORT or rdma://HOST:PORT; may be repeated")->required()->type_name("URL");
+  command->add_option("--listen", arguments->listen, "tcp://HOST:PORT or rdma://HOST:PORT; may be repeated")->type_name("URL");
   command->add_option("--discovery-listen", arguments->discovery_listen, "Listener of the discovery service only; default port 8009 (TCP)")
       ->type_name("URL");
   command->add_option("--discovery-nqn", arguments->discovery_nqn, "Unique NQN of the discovery service, beside the well-known one")
@@ -445,6 +455,8 @@ void add_target(CLI::App& app, Outcome& outcome) {
       ->type_name("NAME")
       ->delimiter(',')
       ->allow_extra_args(false);
+  command->add_option("--like", arguments->like, "Misbehave as this known peer does: linux-6.12, or a file NAME.yaml of --profile")
+      ->type_name("PROFILE");
   command->add_option("--nqn", arguments->nqn, "NQN of the subsystem")->type_name("NQN")->capture_default_str();
   command->add_option("--nvme-version", arguments->nvme_version, "NVMe Base version that the subsystem reports: 1.4, 2.0 or 2.1")
       ->check(one_of_texts({"1.4", "2.0", "2.1"}))
@@ -476,7 +488,10 @@ void add_target(CLI::App& app, Outcome& outcome) {
       ->capture_default_str();
   command->add_flag("--busy-poll", arguments->busy_poll, "Never sleep: lower latency, one core fully used");
   command->add_flag("--json", arguments->json, "Print the listeners as one JSON document");
-  command->callback([arguments, lenient, &outcome] {
+  add_target_drive(*command, outcome);
+  command->callback([arguments, lenient, command, &outcome] {
+    if (!command->get_subcommands().empty()) return;
+    if (arguments->listen.empty()) throw UserError("--listen is required");
     arguments->lenient = lenient->count() > 0;
     outcome.code = run_target(*arguments);
   });

@@ -1,4 +1,5 @@
 #include "cli/host_session.h"
+#include "conformance/runner/profiles.h"
 
 #include <fmt/format.h>
 
@@ -21,20 +22,26 @@ using conformance::url_text;
 // A target that does not answer at all is given up after this; CM alone would try for a minute.
 constexpr Duration kPatience = Duration::s(30);
 
+/// Null where no known peer is played.
+std::unique_ptr<host::HostHooks> open_hooks(const HostArguments& arguments, const std::string& transport) {
+  if (arguments.like.empty()) return nullptr;
+  return or_throw(conformance::personality(arguments.like, {deviations::Product::host}, {transport})).host_hooks();
+}
+
 std::unique_ptr<transport::HostFabric> open_fabric(RealSession& session, const HostArguments& arguments, std::string_view transport,
-                                                   transport::TlsSide* tls) {
+                                                   transport::TlsSide* tls, host::HostHooks* hooks) {
   if (transport == fabrics::kRdma) {
     if (arguments.header_digest || arguments.data_digest) {
       throw UserError("--hdr-digest and --data-digest are for NVMe/TCP (tcp://...), not " + arguments.url);
     }
-    return std::make_unique<transport::RdmaHostFabric>(session.world(), session.device());
+    return std::make_unique<transport::RdmaHostFabric>(session.world(), session.device(), hooks);
   }
   transport::TcpHostOptions options;
   options.header_digest = arguments.header_digest;
   options.data_digest = arguments.data_digest;
   options.digest_required = true;
   if (tls != nullptr) options.connect_timeout = kHandshakePatience;
-  auto fabric = std::make_unique<transport::TcpHostFabric>(session.world(), session.streams(), session.address(), options);
+  auto fabric = std::make_unique<transport::TcpHostFabric>(session.world(), session.streams(), session.address(), options, hooks);
   fabric->set_secure_streams(tls);
   return fabric;
 }
@@ -95,10 +102,12 @@ HostSession::HostSession(const HostArguments& arguments)
       signals_([this] { session_.world().interrupt(); }),
       keys_(tls_keys(arguments.tls)),
       tls_(open_tls(session_, arguments, keys_, url_)),
-      fabric_(open_fabric(session_, arguments, url_.transport, tls_.get())) {
+      hooks_(open_hooks(arguments, url_.transport)),
+      fabric_(open_fabric(session_, arguments, url_.transport, tls_.get(), hooks_.get())) {
   world().set_patience(kPatience);
   if (arguments.busy_poll) world().real_loop()->set_busy_poll(true);
   host::HostOptions options;
+  options.hooks = hooks_.get();
   if (!arguments.hostnqn.empty()) options.hostnqn = arguments.hostnqn;
   authentication_ = authentication_of(arguments.authentication, options.hostnqn);
   tls_always_ = arguments.tls.on;

@@ -28,6 +28,7 @@ struct HostArguments {
   RdmaDeviceArguments device;
   std::string capture;
   bool busy_poll = false;  ///< never sleep
+  std::string like;        ///< profile
   bool json = false;
 };
 
@@ -76,6 +77,7 @@ class HostSession final : private host::ControllerListener {
   std::optional<auth::PskStore> keys_;
   std::unique_ptr<transport::TlsSide> tls_;
   bool tls_always_ = false;
+  std::unique_ptr<host::HostHooks> hooks_;  ///< null is honest
   std::unique_ptr<transport::HostFabric> fabric_;
   std::unique_ptr<host::Host> host_;
   std::string nqn_;

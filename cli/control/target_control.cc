@@ -96,7 +96,9 @@ TargetControl::Json TargetControl::subsystem_json(Subsystem& subsystem) const {
           {"temperature", subsystem.temperature()},
           {"firmware", subsystem.firmware().running()},
           {"firmware_slot", subsystem.firmware().active()},
-          {"sanitizing", subsystem.sanitizer().running()}};
+          {"sanitizing", subsystem.sanitizer().running()},
+          {"allow_any_host", subsystem.options().allow_any_host},
+          {"allowed_hosts", subsystem.options().allowed_hosts}};
 }
 
 void TargetControl::add_subsystem_methods() {

@@ -134,11 +134,14 @@ void TargetControl::add_namespace_methods() {
             }});
   rpc_.add({"namespace.spoil",
             "Make blocks unreadable until they are written again (Unrecovered Read Error)",
-            {of_subsystem(), of_namespace(), first_block(), block_count(), a_flag("silent", "Hosts are not notified (false)")},
+            {of_subsystem(), of_namespace(), first_block(), block_count(), a_flag("silent", "Hosts are not notified (false)"),
+             a_flag("unnoticed", "The product does not know which blocks are lost before it looks (false)")},
             [this](const RpcArguments& arguments) {
               Namespace& space = namespace_of(arguments);
               const Range range = range_in(space, arguments);
-              if (arguments.flag("silent")) {
+              if (arguments.flag("unnoticed")) {
+                subsystem_of(arguments).fail_media(space, range.lba, range.blocks);
+              } else if (arguments.flag("silent")) {
                 space.damage(range.lba, range.blocks, false);
               } else {
                 subsystem_of(arguments).damage_blocks(space, range.lba, range.blocks);

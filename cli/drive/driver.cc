@@ -16,7 +16,6 @@
 #include <string>
 
 #include "cli/drive/job.h"
-#include "cli/drive/linux_host.h"
 #include "cli/drive/protocol.h"
 #include "cli/drive/refused.h"
 
@@ -30,8 +29,6 @@ using namespace std::chrono_literals;
 /// Until the kernel has ended the associations. A bench that starts the next driver does not wait for ever.
 constexpr Limit kGoodbye = 10s;
 
-void complain(const std::string& text) { std::fprintf(stderr, "fabricbench host drive: %s\n", text.c_str()); }
-
 /// A request that is being done.
 struct Open {
   std::uint64_t id;
@@ -40,7 +37,7 @@ struct Open {
 
 class Driver {
  public:
-  explicit Driver(const Options& options) : host_(options) {}
+  explicit Driver(const Serving& serving) : serving_(serving), adapter_(serving.adapter()) {}
   int serve();
 
  private:
@@ -50,9 +47,11 @@ class Driver {
   void begin(const Request& request);
   void collect();
   bool answer(std::uint64_t id, json content);
+  void complain(const std::string& text) const { std::fprintf(stderr, "%s: %s\n", serving_.name.c_str(), text.c_str()); }
 
-  LinuxHost host_;
-  std::string problem_ = LinuxHost::missing();
+  const Serving& serving_;
+  std::unique_ptr<Adapter> adapter_;
+  std::string problem_ = adapter_->missing();
   bool greeted_ = false, over_ = false;
   int code_ = 0;
   Lines lines_;
@@ -75,8 +74,8 @@ int Driver::serve() {
     if (watched[0].revents != 0 && !hear()) break;
   }
   open_.clear();
-  if (!host_.end_all(kGoodbye)) {
-    complain("some associations did not end");
+  if (const std::string left = adapter_->end(kGoodbye); !left.empty()) {
+    complain(left);
     code_ = 1;
   }
   return code_;
@@ -88,8 +87,7 @@ bool Driver::hear() {
   const ssize_t got = read(STDIN_FILENO, buffer, sizeof buffer);
   if (got < 0 && errno == EINTR) return true;
   if (got <= 0) {
-    if (!greeted_ && problem_.empty())
-      complain("the bench sent nothing on standard input; 'fabricbench run --dut host:COMMAND' starts this program");
+    if (!greeted_ && problem_.empty()) complain("the bench sent nothing on standard input; '" + serving_.start + "' starts this program");
     if (!greeted_) code_ = 2;
     return false;
   }
@@ -123,7 +121,7 @@ void Driver::take(const std::string& line) {
 void Driver::greet(const Request& hello) {
   const json content = outcome_of([&] {
     if (!problem_.empty()) throw Refused(problem_);
-    return host_.greet(hello.body);
+    return adapter_->greet(hello.body);
   });
   greeted_ = content["ok"];
   answer(hello.id, content);
@@ -134,8 +132,13 @@ void Driver::greet(const Request& hello) {
 }
 
 void Driver::begin(const Request& request) {
-  host_.note(request.body);
-  open_.push_back({request.id, Job([&] { return to_line(outcome_of([&] { return host_.perform(request.body); })); })});
+  adapter_->note(request.body);
+  const auto perform = [&] { return outcome_of([&] { return adapter_->perform(request.body); }); };
+  if (!adapter_->in_order()) {
+    open_.push_back({request.id, Job([&] { return to_line(perform()); })});
+  } else if (!answer(request.id, perform())) {
+    over_ = true;
+  }
 }
 
 void Driver::collect() {
@@ -172,6 +175,6 @@ bool Driver::answer(std::uint64_t id, json content) {
 
 }  // namespace
 
-int serve(const Options& options) { return Driver(options).serve(); }
+int serve(const Serving& serving) { return Driver(serving).serve(); }
 
 }  // namespace fb::drive

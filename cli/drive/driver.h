@@ -1,14 +1,20 @@
-// `fabricbench host drive`: the driver protocol over standard input and output. docs/user-guide.md describes it.
+// The driver protocol over standard input and output. docs/user-guide.md describes it.
 #pragma once
+
+#include <string>
+
+#include "cli/drive/adapter.h"
 
 namespace fb::drive {
 
-struct Options {
-  bool verbose = false;  ///< standard error is told what is asked of nvme-cli and the kernel
-  bool tls = false;      ///< somebody on this machine does TLS handshakes for its kernel (tlshd)
+/// Who serves, for whoever reads standard error.
+struct Serving {
+  std::string name;   ///< "fabricbench host drive"
+  std::string start;  ///< how a bench starts it: "fabricbench run --dut host:COMMAND"
+  MakeAdapter adapter;
 };
 
-/// Serves until the input ends, and ends all associations that it made; the exit code of the program.
-int serve(const Options& options);
+/// Serves until the input ends, and puts back what it changed; the exit code of the program.
+int serve(const Serving& serving);
 
 }  // namespace fb::drive

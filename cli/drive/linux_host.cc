@@ -85,7 +85,7 @@ void wait_until_usable(const std::string& controller) {
 
 }  // namespace
 
-LinuxHost::LinuxHost(const Options& options) : options_(options) {
+LinuxHost::LinuxHost(const HostOptions& options) : options_(options) {
   for (const Controller& one : controllers()) others_.insert(one.name);
 }
 

@@ -7,33 +7,33 @@
 #include <string>
 #include <vector>
 
-#include "cli/drive/driver.h"
-#include "cli/drive/job.h"
+#include "cli/drive/adapter.h"
 #include "cli/drive/kernel_view.h"
 #include "cli/drive/protocol.h"
 
 namespace fb::drive {
 
-class LinuxHost {
+struct HostOptions {
+  bool verbose = false;  ///< standard error is told what is asked of nvme-cli and the kernel
+  bool tls = false;      ///< somebody on this machine does TLS handshakes for its kernel (tlshd)
+};
+
+class LinuxHost final : public Adapter {
  public:
   /// What is here now belongs to somebody else.
-  explicit LinuxHost(const Options& options);
+  explicit LinuxHost(const HostOptions& options);
 
-  /// Why this machine cannot be driven, in one line; empty when it can.
-  static std::string missing();
+  std::string missing() override;
+  nlohmann::json greet(const nlohmann::json& hello) override;
+  /// Whom we connect to is how our controllers are known.
+  void note(const nlohmann::json& request) override;
+  nlohmann::json perform(const nlohmann::json& request) override;
+  std::string end(Limit limit) override { return end_all(limit) ? "" : "some associations did not end"; }
 
-  /// The answer to hello, which says where the bench is. Throws Refused.
-  nlohmann::json greet(const nlohmann::json& hello);
-  /// To be called for each request before perform(): whom we connect to is how our controllers are known.
-  void note(const nlohmann::json& request);
-  /// Does what a request asks for, and waits until it is done; what the answer holds beside "ok". Throws Refused, or
-  /// json::exception for a request that is not formed as it should be.
-  nlohmann::json perform(const nlohmann::json& request);
-
+ private:
   /// Ends every association of ours; false when some are left after that time.
   bool end_all(Limit limit);
 
- private:
   using Action = nlohmann::json (LinuxHost::*)(const nlohmann::json&);
   static const std::map<std::string, Action>& actions();
 
@@ -59,7 +59,7 @@ class LinuxHost {
   /// The words for nvme-cli, but its name.
   std::vector<std::string> at_the_bench(const char* command) const;
 
-  Options options_;
+  HostOptions options_;
   std::set<std::string> others_;
   std::set<std::string> subsystems_;
   Bench bench_;

@@ -89,7 +89,7 @@ def test_a_session_in_the_middle_ends_with_the_listener(listening):
     ("7000", "it is ADDRESS:PORT"),
     ("somewhere:7000", "Name or service not known"),
     ("127.0.0.1:http", "Name or service not known"),
-    ("203.0.113.9:7000", "Cannot assign requested address"),
+    ("203.0.113.9:7000", "without --token-file"),
 ])
 def test_where_it_cannot_listen_is_told_in_a_line(fabricbench, address, said):
     result = fabricbench("host", "drive", "--listen", address)
