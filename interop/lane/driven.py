@@ -78,7 +78,8 @@ def begin_sessions(*options: str) -> str:
 ip addr add {SIDE_GUEST}/24 dev eth1
 cat /dev/kmsg >/tmp/kernel.log &
 busybox uevent /run/event >/dev/null 2>&1 &
-fabricbench host drive --listen {SIDE_GUEST}:{PORT} --verbose {" ".join(options)} >/run/sessions 2>>/tmp/drive.log &
+umask 077; echo {relay.TOKEN} >/run/token; umask 022
+fabricbench host drive --listen {SIDE_GUEST}:{PORT} --token-file /run/token --verbose {" ".join(options)} >/run/sessions 2>>/tmp/drive.log &
 echo $! >/run/driver.pid
 for i in $(seq 100); do [ -s /run/sessions ] && exit 0; sleep 0.1; done
 echo 'no sessions'; exit 1

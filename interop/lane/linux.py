@@ -45,6 +45,12 @@ def counting_nvmet(port: int = 4420) -> str:
                  ["/dev/nullb0", "/dev/nullb1"], port)
 
 
+def nvmet_on_files(address: str, port: int = 4420) -> str:
+    """The same over TCP at an address of the guest with two namespaces that are files: their size can be changed."""
+    return serve("tcp", "mkdir -p /tmp/disks\nfor i in 1 2; do truncate -s 32M /tmp/disks/$i; done", ["/tmp/disks/1", "/tmp/disks/2"],
+                 port, address=address)
+
+
 def zoned_nvmet(port: int = 4420) -> str:
     """The same over TCP with a zoned block device in memory: zones of 1 MiB, six of which may be open."""
     return serve("tcp", """modprobe null_blk nr_devices=1 gb=1 bs=4096 memory_backed=1 zoned=1 zone_size=1 zone_max_open=6 zone_max_active=10 queue_mode=2
@@ -55,7 +61,7 @@ grep -q host-managed /sys/block/nullb0/queue/zoned""", ["/dev/nullb0"], port)
 TLS_REQUIRED = "echo tls1.3 >ports/1/addr_tsas\necho required >ports/1/addr_treq\n"
 
 
-def serve(transport: str, prepare: str, devices: list[str], port: int, settings: str = "") -> str:
+def serve(transport: str, prepare: str, devices: list[str], port: int, settings: str = "", address: str = GUEST) -> str:
     """A subsystem with a namespace for each device, which any host may use, behind one port; `settings` are the port's."""
     namespaces = "".join(f"""mkdir subsystems/{SUBSYSTEM}/namespaces/{nsid}
 echo {device} >subsystems/{SUBSYSTEM}/namespaces/{nsid}/device_path
@@ -70,7 +76,7 @@ echo 1 >subsystems/{SUBSYSTEM}/attr_allow_any_host
 {namespaces}mkdir ports/1
 echo ipv4 >ports/1/addr_adrfam
 echo {transport} >ports/1/addr_trtype
-echo {GUEST} >ports/1/addr_traddr
+echo {address} >ports/1/addr_traddr
 echo {port} >ports/1/addr_trsvcid
 {settings}ln -s {CONFIG}/subsystems/{SUBSYSTEM} ports/1/subsystems/
 """
