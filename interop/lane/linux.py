@@ -48,7 +48,7 @@ def counting_nvmet(port: int = 4420) -> str:
 def nvmet_on_files(address: str, port: int = 4420) -> str:
     """The same over TCP at an address of the guest with two namespaces that are files: their size can be changed."""
     return serve("tcp", "mkdir -p /tmp/disks\nfor i in 1 2; do truncate -s 32M /tmp/disks/$i; done", ["/tmp/disks/1", "/tmp/disks/2"],
-                 port, address=address)
+                 port, address=address, of_namespace="buffered_io")  # such files cannot be read past the cache
 
 
 def zoned_nvmet(port: int = 4420) -> str:
@@ -61,10 +61,12 @@ grep -q host-managed /sys/block/nullb0/queue/zoned""", ["/dev/nullb0"], port)
 TLS_REQUIRED = "echo tls1.3 >ports/1/addr_tsas\necho required >ports/1/addr_treq\n"
 
 
-def serve(transport: str, prepare: str, devices: list[str], port: int, settings: str = "", address: str = GUEST) -> str:
+def serve(transport: str, prepare: str, devices: list[str], port: int, settings: str = "", address: str = GUEST,
+          of_namespace: str = "") -> str:
     """A subsystem with a namespace for each device, which any host may use, behind one port; `settings` are the port's."""
     namespaces = "".join(f"""mkdir subsystems/{SUBSYSTEM}/namespaces/{nsid}
 echo {device} >subsystems/{SUBSYSTEM}/namespaces/{nsid}/device_path
+{f"echo 1 >subsystems/{SUBSYSTEM}/namespaces/{nsid}/{of_namespace}" if of_namespace else ""}
 echo 1 >subsystems/{SUBSYSTEM}/namespaces/{nsid}/enable
 """ for nsid, device in enumerate(devices, 1))
     return f"""set -e
