@@ -27,9 +27,9 @@
 #include "cli/program.h"
 #include "cli/tls_options.h"
 #include "cli/usage.h"
-#include "sim/mctp/i2c_server.h"
 #include "conformance/runner/case.h"
 #include "conformance/runner/profiles.h"
+#include "sim/mctp/i2c_server.h"
 #include "sim/mctp/socket_server.h"
 
 namespace fb::cli {
