@@ -46,6 +46,21 @@ CONFORMANCE_CASE(long_routing_tables_take_several_answers, "mctp.bridge.routing.
         return;
     }
   }
+  // As many in one update as a message of 64 bytes holds on each medium.
+  std::vector<std::tuple<std::uint8_t, std::uint8_t, std::uint8_t, Bytes>> many;
+  constexpr unsigned kFirst = 0xD0, kMost = 12;
+  for (unsigned eid = kFirst; eid < kFirst + kMost; ++eid)
+    many.emplace_back(0, 1, static_cast<std::uint8_t>(eid), eid % 2 == 0 ? near : other);
+  const OwnerAnswer told = ask(scene.near, Command::routing_information_update, update(many));
+  if (told.completion() == static_cast<Completion>(0x80)) return;
+  check.precondition(told.ok(), "Routing Information Update");
+  std::set<unsigned> listed;
+  for (const Route& one : routing_table(scene.near, check)) {
+    for (unsigned at = one.first; at < one.first + one.size; ++at) listed.insert(at);
+  }
+  for (unsigned eid = kFirst; eid < kFirst + kMost; ++eid) {
+    check.that(listed.contains(eid), fmt::format("EID {} of an update with {} entries is in the table", eid, kMost));
+  }
 }
 
 CONFORMANCE_CASE(bridges_tell_units_that_they_carry, "mctp.bridge.hop.unit", roles::bus, over_buses) {
@@ -101,6 +116,21 @@ CONFORMANCE_CASE(bridges_know_who_has_a_uuid, "mctp.bridge.uuid", roles::bus, ov
     check.that(!answer.ok() || (answer.data().size() >= 2 && answer.data()[1] == 0), "a UUID that differs in a bit is nobody's",
                answer.describe());
   }
+  // A device with two EIDs has one UUID.
+  scene.far.script = [uuid = scene.farther.uuid()](const SeenMessage& request, Bytes good) {
+    const bool asked = request.body[2] == static_cast<std::uint8_t>(Command::get_endpoint_uuid);
+    if (asked && good.size() == 20) std::copy(uuid.begin(), uuid.end(), good.begin() + 4);
+    return good;
+  };
+  bench.enumerate();
+  const OwnerAnswer both = resolve(scene.farther, scene.farther.uuid());
+  if (!succeeds(check, both, "Resolve UUID of a device with two EIDs")) return;
+  const std::size_t each = 4 + address_of(scene.far).size();
+  check.require(both.data().size() >= 2 && both.data().size() == 2 + each * both.data()[1], "the response is as long as its entries",
+                both.describe());
+  std::set<unsigned> eids;
+  for (std::size_t at = 2; at < both.data().size(); at += each) eids.insert(both.data()[at]);
+  check.that(eids == std::set<unsigned>{scene.far.eid(), scene.farther.eid()}, "both EIDs with that UUID are returned", both.describe());
 }
 
 }  // namespace fb::conformance
