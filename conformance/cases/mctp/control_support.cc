@@ -184,9 +184,9 @@ CONFORMANCE_CASE(every_vendor_is_listed, "mctp.control.vendor.list", roles::endp
                  arranged("messages of three vendors", [](EmbeddedSetup& setup) {
                    using mctp::control::VendorFormat;
                    setup.managed->drive.node.vendors = {
-                       {VendorFormat::pci, 0x1B4B, 0x0102}, {VendorFormat::iana, 0x00A1B2C3, 0xD4E5}, {VendorFormat::pci, 0x8086, 0x0007}};
+                       {VendorFormat::pci, 0x1B4B, 0x0102}, {VendorFormat::iana, 0x96A1B2C3, 0xD4E5}, {VendorFormat::pci, 0x8086, 0x0007}};
                  })) {
-  const Bytes expected[] = {{1, 0, 0x1B, 0x4B, 0x01, 0x02}, {2, 1, 0x00, 0xA1, 0xB2, 0xC3, 0xD4, 0xE5}, {0xFF, 0, 0x80, 0x86, 0x00, 0x07}};
+  const Bytes expected[] = {{1, 0, 0x1B, 0x4B, 0x01, 0x02}, {2, 1, 0x96, 0xA1, 0xB2, 0xC3, 0xD4, 0xE5}, {0xFF, 0, 0x80, 0x86, 0x00, 0x07}};
   for (std::uint8_t selector = 0; selector < 3; ++selector) {
     const ControlAnswer answer = bench.control(Command::get_vendor_support, {selector});
     const std::string what = fmt::format("vendor support {}", selector);
@@ -340,9 +340,9 @@ CONFORMANCE_CASE(rates_are_told_and_taken, "mctp.control.rate", roles::endpoint,
         .set(rate_response::supported, true);
     check.bytes("Query Rate Limit " + what, answer.data(), ByteView{expected.bytes()}.subspan(4));
   };
-  const auto request = [&](std::uint32_t rate) {
+  const auto request = [&](std::uint32_t rate, std::uint32_t burst = 1'024) {
     Record<RateRequest> asked;
-    asked.set(rate_request::burst, 1'024u).set(rate_request::rate, rate);
+    asked.set(rate_request::burst, burst).set(rate_request::rate, rate);
     const ByteView data = ByteView{asked.bytes()}.subspan(3);
     return bench.control(Command::request_tx_rate_limit, Bytes{data.begin(), data.end()});
   };
@@ -360,6 +360,14 @@ CONFORMANCE_CASE(rates_are_told_and_taken, "mctp.control.rate", roles::endpoint,
     completion_is(check, request(rate), Completion::invalid_data, fmt::format("a limit of {} packets a second", rate));
   }
   query(1'024, 20'000, "behind limits that were refused");
+  for (const std::uint32_t burst : {4'097u, 0xFFFFFFu}) {
+    const std::string what = fmt::format("a limit with a burst of {}, above 4096", burst);
+    const ControlAnswer answer = request(20'000, burst);
+    if (!completion_is(check, answer, one_of(Completion::success, Completion::invalid_data), what) || !answer.ok()) continue;
+    check.require(answer.message->body.size() >= TxRateResponse::size, what + " is answered whole", answer.describe());
+    check.that(View<TxRateResponse>{answer.message->body}.get(tx_rate_response::burst) <= 4'096, what + " has none above that in effect",
+               answer.describe());
+  }
 }
 
 // ---- commands of others ----
