@@ -12,10 +12,10 @@ std::unique_ptr<mctp::Segment> make_segment(World& world, const EmbeddedSetup& s
 
 namespace {
 
-/// Neighbours are two apart: bit 0 of an SMBus address is no part of it.
+/// Neighbours are two apart: bit 0 of an SMBus address is no part of it. Two functions of PCIe are on one bus each time.
 mctp::PhysicalAddress address_on(std::string_view medium, unsigned smbus, unsigned bdf, unsigned further) {
   if (medium == "smbus") return mctp::smbus_address(static_cast<std::uint8_t>(smbus + 2 * further));
-  if (medium == "pcie") return mctp::pcie_address(static_cast<std::uint16_t>(bdf + 0x100 * further));
+  if (medium == "pcie") return mctp::pcie_address(static_cast<std::uint16_t>(bdf + 0x100 * (further / 2) + further % 2));
   return {};
 }
 
