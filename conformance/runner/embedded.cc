@@ -16,6 +16,9 @@ EmbeddedSetup::EmbeddedSetup() : managed(std::make_unique<ManagedSetup>()) {
   namespaces[1].block_bytes = 4096;
   namespaces[1].blocks = 16384;
   connect.subnqn = subsystem.nqn;
+  // Numbers that are told apart where one is returned in the place of another.
+  managed->drive.device.device_id = 0x2A01;
+  managed->drive.device.subsystem_id = 0x3B02;
 }
 
 EmbeddedSetup::EmbeddedSetup(EmbeddedSetup&&) noexcept = default;
