@@ -67,6 +67,18 @@ bool read_is(Check& check, const MiAnswer& answer, ByteView expected, const std:
   return check.bytes(what, answer.data().first(expected.size()), expected);
 }
 
+/// A piece holds what the whole space held before and holds behind it. A register that changes meanwhile may hold anything.
+void same_but_registers_that_change(EndpointBench& bench, Check& check, std::uint16_t cntlid, ByteView piece, ByteView before,
+                                    std::size_t offset, const std::string& what) {
+  if (std::equal(piece.begin(), piece.end(), before.begin() + static_cast<std::ptrdiff_t>(offset))) return;
+  const Bytes after = configuration_at(bench, check, cntlid, 0, kSpace);
+  Bytes seen(piece.begin(), piece.end());
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    if (before[offset + i] != after[offset + i]) seen[i] = after[offset + i];
+  }
+  check.bytes("configuration space in " + what, seen, ByteView{after}.subspan(offset, seen.size()));
+}
+
 }  // namespace
 
 // Writes are asked for with a controller that there is not: an opcode that is known all the same does no
@@ -125,11 +137,18 @@ CONFORMANCE_CASE(configuration_space_is_read_in_any_pieces, "mi.pcie.configurati
       read_is(check, read(at, length), ByteView{head}.subspan(at, length), fmt::format("{} bytes from {}", length, at));
     }
   }
-  for (const auto& [offset, length] : {std::pair{0, 4096}, {4095, 1}, {4092, 4}, {1, 4095}, {256, 1024}}) {
+  Bytes whole;
+  for (const auto& [offset, length] : {std::pair{0, 4096}, {4095, 1}, {4092, 4}, {1, 4095}, {256, 1024}, {256, 4}, {2047, 2}, {3, 300}}) {
     const std::string what = fmt::format("{} bytes from {}", length, offset);
     const MiAnswer answer = read(static_cast<std::uint16_t>(offset), static_cast<std::uint16_t>(length));
-    const bool whole = success_with(check, reached(check, answer, what), padded(static_cast<std::size_t>(length)), what);
-    if (offset == 0 && whole) check.bytes("the head of all of it", answer.data().first(64), head);
+    const bool all = success_with(check, reached(check, answer, what), padded(static_cast<std::size_t>(length)), what);
+    if (offset == 0 && all) {
+      check.bytes("the head of all of it", answer.data().first(64), head);
+      whole.assign(answer.data().begin(), answer.data().end());
+    }
+    if (!all || whole.empty()) continue;
+    const ByteView piece = answer.data().first(static_cast<std::size_t>(length));
+    same_but_registers_that_change(bench, check, cntlid, piece, whole, static_cast<std::size_t>(offset), what);
   }
   success_with(check, read(0, 0), 0, "no bytes");
 }
@@ -296,14 +315,40 @@ CONFORMANCE_CASE(memory_ends_where_it_says, "mi.pcie.memory.edge", roles::endpoi
   }
 }
 
+namespace {
+
+/// What sizing says of an I/O space: all bits that can be set of its address.
+std::size_t io_bytes(EndpointBench& bench, Check& check, std::uint16_t cntlid, std::uint8_t bar) {
+  const auto at = static_cast<std::uint16_t>(kBar0 + 4 * bar);
+  const Bytes before = configuration_at(bench, check, cntlid, at, 4);
+  precondition(check, bench.pcie(cntlid, PcieOpcode::configuration_write, at, 4, 0, Bytes(4, 0xFF)), "sizing");
+  const std::uint32_t mask = load_le<std::uint32_t>(configuration_at(bench, check, cntlid, at, 4).data()) & ~0x3u;
+  precondition(check, bench.pcie(cntlid, PcieOpcode::configuration_write, at, 4, 0, before), "the old address");
+  check.precondition(mask != 0, "the I/O space can be sized");
+  return ~mask + 1u;
+}
+
+}  // namespace
+
 CONFORMANCE_CASE(io_space_can_be_written, "mi.pcie.io.access", roles::endpoint, needs(offers_pcie<PcieOpcode::io_read>),
-                 needs(offers_pcie<PcieOpcode::io_write>), arranged("an I/O space that only remembers")) {
+                 needs(offers_pcie<PcieOpcode::io_write>), needs(offers_pcie<PcieOpcode::configuration_write>),
+                 arranged("an I/O space that only remembers")) {
   const std::uint16_t cntlid = a_controller(bench, check);
   std::optional<std::uint8_t> bar;
   for (const BaseAddress& one : base_addresses(bench, check, cntlid)) {
     if (one.io) bar = static_cast<std::uint8_t>(one.number);
   }
   check.precondition(bar.has_value(), "the function has I/O space");
+  const std::size_t size_of_space = io_bytes(bench, check, cntlid, *bar);
+  for (const std::size_t length : {std::size_t{4}, std::size_t{1}, std::size_t{2}, std::size_t{3}}) {
+    const Bytes data = pattern_of(padded(length), static_cast<unsigned>(0x40 + length));
+    const auto at = static_cast<std::uint64_t>(size_of_space - length);
+    const std::string what = fmt::format("the last {} bytes of the I/O space", length);
+    success_with(check, bench.pcie(cntlid, PcieOpcode::io_write, at, static_cast<std::uint16_t>(length), *bar, data), 0,
+                 "write of " + what);
+    read_is(check, bench.pcie(cntlid, PcieOpcode::io_read, at, static_cast<std::uint16_t>(length), *bar), ByteView{data}.first(length),
+            what);
+  }
   Bytes expected(16, 0x11);
   const MiAnswer first = bench.pcie(cntlid, PcieOpcode::io_write, 0, 16, *bar, expected);
   success_with(check, reached(check, first, "I/O Write"), 0, "I/O Write");
