@@ -155,7 +155,9 @@ CONFORMANCE_CASE(messages_with_a_wrong_check_are_discarded, "mi.message.mic.wron
   const std::uint16_t cntlid = controllers_of(bench).front();
   constexpr auto kPause = static_cast<std::uint8_t>(mi::Primitive::pause);
   const Bytes requests[] = {mi_message(0), mi_message(0, 0, 0, {}, {.slot = 1}), primitive_message(kPause),
-                            admin_message(cntlid, identify_controller_sqe(), 0, 24)};
+                            admin_message(cntlid, identify_controller_sqe(), 0, 24),
+                            // Long ones, which with a good check are no more than Invalid Command Size.
+                            mi_message(0, 0, 0, Bytes(500)), mi_message(0, 0, 0, Bytes(1500)), mi_message(0, 0, 0, Bytes(4000))};
   for (const Bytes& request : requests) {
     for (const Asked& wrong : wrongly_checked(request)) {
       say_as_it_is(bench, wrong.body);
