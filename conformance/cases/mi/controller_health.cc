@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "conformance/cases/mi/commands.h"
 #include "conformance/cases/mi/structures.h"
 #include "conformance/runner/arranger.h"
 #include "model/drive/drive.h"
@@ -256,20 +257,25 @@ CONFORMANCE_CASE(controller_health_follows_smart, "mi.chsp.smart", roles::endpoi
   }
 }
 
+namespace {
+
+void limit_temperature(EndpointBench& bench, Check& check, std::uint16_t cntlid, std::uint32_t kelvins) {
+  nvme::Sqe sqe;
+  sqe.set(nvme::sqe::opcode, nvme::AdminOpcode::set_features)
+      .set(nvme::sqe::cdw10, static_cast<std::uint32_t>(nvme::FeatureId::temperature_threshold))
+      .set(nvme::sqe::cdw11, kelvins);
+  check.precondition(bench.admin(cntlid, sqe, 0, 0).admin_ok(), "a temperature threshold can be set");
+}
+
+}  // namespace
+
 CONFORMANCE_CASE(warnings_are_of_their_controller, "mi.chsp.warning.own", roles::endpoint,
                  arranged("a temperature threshold of each controller")) {
   constexpr std::uint8_t kTemperature = 1u << 1;
   constexpr std::uint32_t kNever = 0xFFFF;
   const auto ids = controllers_of(bench);
   check.precondition(ids.size() >= 2, "two controllers");
-  const auto limit = [&](std::uint16_t cntlid, std::uint32_t kelvins) {
-    nvme::Sqe sqe;
-    sqe.set(nvme::sqe::opcode, nvme::AdminOpcode::set_features)
-        .set(nvme::sqe::cdw10, static_cast<std::uint32_t>(nvme::FeatureId::temperature_threshold))
-        .set(nvme::sqe::cdw11, kelvins);
-    const MiAnswer answer = bench.admin(cntlid, sqe, 0, 0);
-    check.precondition(answer.admin_ok(), "a temperature threshold can be set");
-  };
+  const auto limit = [&](std::uint16_t cntlid, std::uint32_t kelvins) { limit_temperature(bench, check, cntlid, kelvins); };
   const std::uint16_t now = bench.drive().subsystem().temperature();
   for (const std::uint16_t id : ids) limit(id, kNever);
   for (const std::uint16_t warm : ids) {
@@ -284,6 +290,26 @@ CONFORMANCE_CASE(warnings_are_of_their_controller, "mi.chsp.warning.own", roles:
     tells(bench, check, poll(bench, kEvery | kMost, Select::warning), {warm},
           fmt::format("a poll of warnings that changed, when {} is above its threshold", warm));
     limit(warm, kNever);
+  }
+}
+
+CONFORMANCE_CASE(a_warning_of_any_controller_is_the_subsystems, "mi.health.warnings", roles::endpoint,
+                 arranged("a temperature threshold of each controller")) {
+  constexpr std::uint8_t kTemperature = 1u << 1;
+  constexpr std::uint32_t kNever = 0xFFFF;
+  const auto ids = controllers_of(bench);
+  check.precondition(ids.size() >= 2, "two controllers");
+  const std::uint16_t now = bench.drive().subsystem().temperature();
+  const auto told_as = [&](bool warns, const std::string& what) {
+    const std::uint8_t inverted = View<mi::SubsystemHealth>{health(bench, check)}.get(mi::subsystem_health::sw);
+    check.equal("the temperature warning, inverted, " + what, (inverted & kTemperature) != 0, !warns);
+  };
+  for (const std::uint16_t id : ids) limit_temperature(bench, check, id, kNever);
+  told_as(false, "when no controller is above its threshold");
+  for (const std::uint16_t warm : ids) {
+    limit_temperature(bench, check, warm, now - 10u);
+    told_as(true, fmt::format("when controller {} is above its threshold", warm));
+    limit_temperature(bench, check, warm, kNever);
   }
 }
 
