@@ -36,8 +36,9 @@ Endpoint::~Endpoint() {
 
 std::size_t Endpoint::unit() const {
   if (departs(departure::unit_ignored)) return mctp::kBaselineUnit;
-  const std::size_t unit = device_.port_state(options_.port).unit;
-  return std::clamp<std::size_t>(unit, mctp::kBaselineUnit, port_.unit_max());
+  const std::size_t unit = std::clamp<std::size_t>(device_.port_state(options_.port).unit, mctp::kBaselineUnit, port_.unit_max());
+  // On PCI Express only a last packet is padded: packets, which Replay counts, hold whole dwords.
+  return device_.port(options_.port).type == PortType::pcie ? unit / 4 * 4 : unit;
 }
 
 /// What was configured, as far as the port can do it: a deviation may have let anything pass.

@@ -1,4 +1,5 @@
 // Replay: which answer is sent again, from which packet on, and when there is nothing to send.
+#include "conformance/cases/mi/commands.h"
 #include "conformance/cases/mi/long_answer.h"
 
 namespace fb::conformance {
@@ -99,6 +100,33 @@ CONFORMANCE_CASE(replay_begins_at_the_packet_that_is_asked_for, "mi.replay.offse
       const Bytes& body = again.message->body;
       check.that(body.size() >= expected.size() && std::equal(expected.rbegin(), expected.rend(), body.rbegin()),
                  what + " ends with what packets from that one on had", words(body.size()) + " bytes: " + words(body));
+    }
+  }
+}
+
+CONFORMANCE_CASE(replay_counts_packets_of_larger_units, "mi.replay.offset", roles::endpoint, needs(packets), needs(larger_units)) {
+  const unsigned largest = bench.declared().port_info(bench.port()).get(mi::port_info::mmtus);
+  const std::uint16_t cntlid = controllers_of(bench).front();
+  for (const unsigned unit : {largest, std::min(96u, largest), std::min(128u, largest)}) {
+    precondition(check, configure(bench, mi::ConfigurationId::transmission_unit, port_bits(bench.port()), unit), "Set of the unit");
+    for (const unsigned slot : {0u, 1u}) {
+      const MiTerms terms{.slot = slot, .tag = 2};
+      const MiAnswer answer = bench.request(long_request(cntlid, terms), terms);
+      precondition(check, answer, "Identify Controller");
+      const SeenMessage first = *answer.message;
+      const std::size_t count = first.packets.size();
+      check.precondition(count > 3, "an answer of several packets");
+      for (const std::size_t offset : std::initializer_list<std::size_t>{1, 2, count / 2, count - 1}) {
+        const std::string what = fmt::format("Replay from packet {} at {} bytes", offset, unit);
+        const Replayed again = replay(bench, slot, static_cast<std::uint16_t>(offset));
+        if (!promised(check, again, what)) return;
+        const Bytes expected = from_packet(first, offset);
+        const Bytes& body = again.message->body;
+        check.that(body.size() >= expected.size() && std::equal(expected.rbegin(), expected.rend(), body.rbegin()),
+                   what + " ends with what packets from that one on had", words(body.size()) + " bytes");
+        // With the message header before it, and nothing else.
+        check.that(body.size() <= expected.size() + mi::kHeaderSize, what + " has nothing before that but a header", words(body.size()));
+      }
     }
   }
 }
