@@ -241,6 +241,8 @@ CONFORMANCE_CASE(health_is_recorded_every_day, "nvme.persistent.snapshot", roles
 
 CONFORMANCE_CASE(feature_changes_are_recorded, "nvme.persistent.feature", roles::controller, needs(kClaimsPersistentLog),
                  having_everything) {
+  // The event is of the controller that carried the command out, which is not the first.
+  (void)bench.associate();
   PersistentScene scene(bench, check);
   constexpr auto kFeature = nvme::FeatureId::temperature_threshold;
   const auto before = scene.admin().send(host::get_features(kFeature)).wait();
@@ -253,6 +255,7 @@ CONFORMANCE_CASE(feature_changes_are_recorded, "nvme.persistent.feature", roles:
     return one.data[4] == static_cast<std::uint8_t>(kFeature) && load_le<std::uint32_t>(one.data.data() + 8) == wanted;
   });
   check.that(event != nullptr, "the change is recorded", seen_instead(events));
+  if (event != nullptr) check.equal("controller of the event", event->cntlid, scene.manager.cntlid());
 }
 
 }  // namespace fb::conformance
