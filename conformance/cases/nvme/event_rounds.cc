@@ -151,6 +151,13 @@ CONFORMANCE_CASE(every_event_is_retained, "nvme.aer.retain", roles::controller, 
     cause_again(bench, kind, round++);
     const bool retained = !second.wait_for(kSilence);
     if (!check.that(retained, fmt::format("no event of {} after a read with RAE 1", kind.name), "a second event came")) return;
+    // Nor do the log pages of others acknowledge it.
+    for (const Kind& other : kKinds) {
+      if (other.event.lid != kind.event.lid) acknowledge(check, scene, other);
+    }
+    cause_again(bench, kind, round++);
+    const bool kept = !second.wait_for(kSilence);
+    if (!check.that(kept, fmt::format("no event of {} after reads of other log pages", kind.name), "a second event came")) return;
     acknowledge(check, scene, kind);
     // What came while the type was masked may be sent now.
     if (!second.wait_for(kSilence)) {
