@@ -188,6 +188,14 @@ CONFORMANCE_CASE(nvm_set_list_ascends, "nvme.nvm-sets.list", roles::controller, 
   }
   check.that(!ids.empty() || may_have_none(bench.declared()), "there is an NVM set", "the list is empty");
   check.that(ascends(ids), "the identifiers ascend");
+  // From each identifier on, and from one behind the last.
+  for (unsigned from = 0; from <= std::min(ids.empty() ? 0u : ids.back() + 1u, 64u); ++from) {
+    std::vector<std::uint16_t> expected, listed;
+    std::copy_if(ids.begin(), ids.end(), std::back_inserter(expected), [&](std::uint16_t id) { return id >= from; });
+    for (const auto& set : scene.sets(static_cast<std::uint16_t>(from))) listed.push_back(set.id);
+    check.that(listed == expected, fmt::format("the list from {} on has the identifiers that are not below", from),
+               fmt::format("{} of {}", listed.size(), expected.size()));
+  }
 }
 
 CONFORMANCE_CASE(namespaces_are_in_nvm_sets, "nvme.nvm-sets.namespace", roles::controller, needs(kHasSets), needs(kHasGroups),

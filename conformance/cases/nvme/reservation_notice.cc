@@ -182,11 +182,14 @@ CONFORMANCE_CASE(notices_come_one_by_one, "nvme.reservation.notice.queue", roles
 CONFORMANCE_CASE(notices_say_how_many_there_are, "nvme.reservation.notice.available", roles::controller, registrants_only) {
   ReservationScene scene(bench, check, 2);
   scene.all_registered(2);
-  check.precondition_success(scene.acquire(0, kRegistrants), "Acquire");
-  check.precondition_success(scene.release(0, kRegistrants), "Release");
+  constexpr unsigned kReleases = 5;
+  for (unsigned i = 0; i < kReleases; ++i) {
+    check.precondition_success(scene.acquire(0, kRegistrants), "Acquire");
+    check.precondition_success(scene.release(0, kRegistrants), "Release");
+  }
   check.precondition_success(scene.clear(0, scene.key(0)), "Clear");
-  for (const unsigned left : {1u, 0u}) {
-    check.equal("NALP", next_notice(check, scene.association(1)).more, left);
+  for (unsigned left = kReleases + 1; left-- > 0;) {
+    if (!check.equal("NALP", next_notice(check, scene.association(1)).more, left)) return;
   }
 }
 
