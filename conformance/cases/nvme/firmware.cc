@@ -245,10 +245,12 @@ CONFORMANCE_CASE(every_slot_holds_its_own_image, "nvme.firmware.every-slot", rol
   FirmwareScene scene(bench, check);
   const Slots before = scene.slots();
   const auto revision = [](unsigned slot) { return "8." + std::to_string(slot); };
-  for (unsigned slot = 2; slot <= kSlots; ++slot) {
+  // The last first: slots before it are empty.
+  for (unsigned slot = kSlots; slot >= 2; --slot) {
     // Unequal sizes, none of them a multiple of the pieces.
     scene.download(make_firmware_image(revision(slot), kImageBytes + 4 * slot));
     check.success(scene.commit(slot, CommitAction::replace), "Firmware Commit to slot " + std::to_string(slot));
+    check.equal("revision in slot " + std::to_string(slot) + " as soon as it is stored", scene.slots().revisions[slot - 1], revision(slot));
   }
   const Slots slots = scene.slots();
   check.equal("revision in slot 1", slots.revisions[0], before.revisions[0]);

@@ -1,4 +1,6 @@
 // Sanitize: what it takes, what it does to data, what its log tells.
+#include <fmt/format.h>
+
 #include "conformance/cases/nvme/sanitize_scene.h"
 #include "wire/nvme/events.h"
 #include "wire/nvme/features.h"
@@ -291,13 +293,23 @@ CONFORMANCE_CASE(sanitize_keeps_its_estimates, "nvme.sanitize.estimates", roles:
   const std::pair<SanitizeAction, std::uint32_t> kinds[] = {{SanitizeAction::block_erase, log.get(sl::etbe)},
                                                             {SanitizeAction::crypto_erase, log.get(sl::etce)},
                                                             {SanitizeAction::overwrite, log.get(sl::eto)}};
-  for (const auto& [action, seconds] : kinds) {
-    if (seconds == nvme::kSanitizeNoEstimate) continue;
+  const auto judge = [&](const Record<nvme::SanitizeSqe>& command, std::uint32_t seconds, std::string_view what) {
+    if (seconds == nvme::kSanitizeNoEstimate) return;
     const Instant before = bench.world().now();
-    host.run(host::sanitize(action));
+    host.run(command);
     const Duration took = bench.world().now() - before;
-    check.that(took <= Duration::s(seconds) + Duration::s(1), "the operation ends within its estimate",
+    check.that(took <= Duration::s(seconds) + Duration::s(1), fmt::format("{} ends within its estimate", what),
                to_string(took) + ", estimated " + words(seconds) + " s");
+  };
+  for (const auto& [action, seconds] : kinds) judge(host::sanitize(action), seconds, "the operation");
+  if ((sanicap_of(host.manager.association, check) & nvme::sanicap_bits::no_deallocate_inhibited) != 0) return;
+  const std::pair<SanitizeAction, std::uint32_t> kept[] = {{SanitizeAction::block_erase, log.get(sl::etbend)},
+                                                           {SanitizeAction::crypto_erase, log.get(sl::etcend)},
+                                                           {SanitizeAction::overwrite, log.get(sl::etond)}};
+  for (const auto& [action, seconds] : kept) {
+    auto command = host::sanitize(action);
+    command.set(sz::ndas, true);
+    judge(command, seconds, "the operation without deallocation");
   }
 }
 
