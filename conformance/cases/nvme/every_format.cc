@@ -3,6 +3,7 @@
 
 #include "conformance/cases/nvme/namespace_scene.h"
 #include "conformance/cases/nvme/protection_scene.h"
+#include "wire/nvme/logs.h"
 
 namespace fb::conformance {
 
@@ -228,11 +229,22 @@ void judge_insertion(Check& check, const KindScene& scene, std::uint64_t lba, co
 
 }  // namespace
 
+namespace {
+
+/// What was counted up to now: the counters must go on as the commands between two readings say, whatever the format is.
+void read_counters(FormatScene& scene, Check& check) {
+  const auto reply = scene.admin().send(host::get_log(nvme::LogPage::smart, nvme::SmartLog::size), nvme::SmartLog::size).wait();
+  check.success(reply, "Get Log Page 02h");
+}
+
+}  // namespace
+
 CONFORMANCE_CASE(every_format_keeps_data, "nvme.formats.every", roles::controller, with_formats, needs(manages_namespaces)) {
   FormatScene scene(bench, check);
   for (const Kind& kind : scene.kinds()) {
     const std::uint32_t nsid = scene.make(kind);
     if (nsid == 0) continue;
+    read_counters(scene, check);
     const auto page = scene.page(nvme::Cns::identify_namespace, nsid);
     const View<nvme::IdentifyNamespace> ns{page};
     check.equal("format in use, " + kind.name(), nvme::format_in_use(page), kind.lbaf);
@@ -251,6 +263,7 @@ CONFORMANCE_CASE(every_format_keeps_data, "nvme.formats.every", roles::controlle
     }
     check.status(blocks.send(nvme::IoOpcode::read, kBlocks - kCount + 1, {}, {}), sc::lba_out_of_range,
                  "Read beyond the end, " + kind.name());
+    read_counters(scene, check);
     check.success(scene.remove(nsid), "Namespace Management, delete");
   }
 }
