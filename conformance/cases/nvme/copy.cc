@@ -210,6 +210,10 @@ CONFORMANCE_CASE(copy_onto_itself, "nvme.copy.across.overlap", roles::controller
                "two blocks in common");
   check.status(scene.copy_to(kFrom, {{.nsid = scene.nsid, .slba = kFrom + 2, .blocks = kCount}}, {.format = 2}), sc::overlapping_io_range,
                "two blocks in common, the source behind");
+  check.success(scene.copy_to(kFrom + kCount, {{.nsid = scene.nsid, .slba = kFrom, .blocks = kCount}}, {.format = 2}),
+                "Copy of a source that ends where the destination begins");
+  check.success(scene.copy_to(kFrom, {{.nsid = scene.nsid, .slba = kFrom + kCount, .blocks = kCount}}, {.format = 2}),
+                "Copy of a source that begins where the destination ends");
 }
 
 CONFORMANCE_CASE(copy_of_other_blocks, "nvme.copy.across.incompatible", roles::controller, more_namespaces, copies, copies_across,

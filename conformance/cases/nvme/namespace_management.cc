@@ -114,6 +114,14 @@ CONFORMANCE_CASE(creation_takes_capacity, "nvme.namespace.create.capacity", role
              words(between) + " after " + words(before));
   check.precondition_success(manager.remove(nsid), "Namespace Management, delete");
   check.equal("UNVMCAP after the deletion", manager.unallocated_bytes(), before);
+  // All that is left, which a real product may not be able to give. Capacity may be given in steps of 1 MiB.
+  constexpr std::uint64_t kStep = 1 << 20;
+  if (!bench.embedded() || before < kStep) return;
+  const std::uint64_t whole = before / kStep * kStep / kFirstBlockBytes;
+  const auto all = manager.create({.nsze = whole, .ncap = whole});
+  if (!check.success(all, "Namespace Management that takes all of UNVMCAP")) return;
+  check.that(manager.unallocated_bytes() < kStep, "nothing is left", words(manager.unallocated_bytes()));
+  check.precondition_success(manager.remove(all.dw0()), "Namespace Management, delete");
 }
 
 CONFORMANCE_CASE(created_namespaces_have_names_of_their_own, "nvme.namespace.create.names", roles::controller, with_management,

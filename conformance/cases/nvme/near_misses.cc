@@ -62,6 +62,16 @@ CONFORMANCE_CASE(every_byte_of_a_key_counts, "nvme.reservation.every-key-byte", 
   scene.is_registered(0, own);
   scene.is_registered(1, other);
   scene.is_held_by(0, *type);
+  if (nvme::of_all_registrants(*type)) return;
+  // Nor does a Preempt end the registration of a key that is nearly the one it names.
+  std::uint64_t current = other;
+  for_each_near_key(own, [&](std::uint64_t near, const std::string& what) {
+    check.precondition_success(scene.replace(1, current, near), "Reservation Register of " + what);
+    current = near;
+    check.success(scene.preempt(0, own, *type), "Preempt of the host's own key beside " + what);
+    scene.is_registered(1, near);
+    scene.is_held_by(0, *type);
+  });
 }
 
 }  // namespace fb::conformance
