@@ -102,6 +102,17 @@ CONFORMANCE_CASE(changed_zones_are_of_one_namespace, "nvme.zones.events.list", r
   const auto others = changed_zones(check, scene, other->nsid).starts;
   check.that(others == std::vector<std::uint64_t>{ns.zones()->start_of(kZone)},
              "the list of the other namespace has its zone after the first was read", "it has not");
+  // Nor does reading the one list acknowledge the event of the other.
+  auto first = scene.admin().send(host::async_event_request());
+  bench.subsystem().make_zone_read_only(ns, kZone + 1);
+  check.precondition(first.wait_for(kSoon).has_value(), "an event comes");
+  fail_zone(bench, scene, scene.zone(2));
+  auto second = scene.admin().send(host::async_event_request());
+  bench.world().run_for(kSilence);
+  changed_zones(check, scene, other->nsid);
+  const auto told = second.wait_for(kSoon);
+  check.require(told.has_value(), "an event of the namespace comes once that of the other was read", "none comes");
+  check.equal("NSID of the event", told->value() >> 32, scene.nsid());
 }
 
 }  // namespace fb::conformance
