@@ -90,6 +90,7 @@ void DiscoveryClient::ask_next() {
   connect.io_queues = 0;
   connect.kato_ms = stays ? options_.kato_ms : 0;
   connect.transfer_max_bytes = options_.part_bytes;
+  connect.admin_timeout = options_.admin_timeout;
   connect.scan_namespaces = false;
   connect.authentication = options_.authentication;
   connect.tls = current_.tls;
@@ -97,7 +98,7 @@ void DiscoveryClient::ask_next() {
     connect.authentication.controller_secret.reset();
     connect.authentication.required = false;
   }
-  host_.connect(connect).on_settled([this, stays](const Controller::Outcome& outcome) {
+  host_.connect(connect).on_settled(while_alive([this, stays](const Controller::Outcome& outcome) {
     if (!outcome.ok()) {
       if (asked_.size() == 1) {
         promise_.settle(Failure{outcome.error()});
@@ -113,7 +114,7 @@ void DiscoveryClient::ask_next() {
     reading->controller = controller;
     reading->done = [this, controller](DiscoveryResult result) { service_done(*controller, std::move(result)); };
     read_header(std::move(reading));
-  });
+  }));
 }
 
 // ---- One log ----
@@ -152,65 +153,67 @@ void DiscoveryClient::again(std::shared_ptr<Reading> reading) {
 }
 
 void DiscoveryClient::read_header(std::shared_ptr<Reading> reading) {
-  reading->controller->call_log(nvme::LogPage::discovery, fabrics::DiscoveryHeader::size, 0, [this, reading](AdminReply& reply) {
-    bool restart = false;
-    if (failed(reading, reply, restart)) {
-      if (restart) again(reading);
-      return;
-    }
-    const View<fabrics::DiscoveryHeader> header{reply.data};
-    reading->genctr = header.get(fabrics::discovery_header::genctr);
-    reading->entries = header.get(fabrics::discovery_header::numrec);
-    const bool known = header.get(fabrics::discovery_header::recfmt) == 0;
-    if (!known || reading->entries > kEntriesMax) {
-      HostError error;
-      error.kind = HostError::Kind::violation;
-      error.text = known ? "the discovery log claims too many entries" : "the discovery log has an unknown record format";
-      fail_reading(reading, std::move(error));
-      return;
-    }
-    if (reading->entries == 0) {
-      reading->log = std::move(reply.data);
-      ++reading->reads;
-      finish_reading(reading);
-      return;
-    }
-    read_whole(reading);
-  });
+  reading->controller->call_log(
+      nvme::LogPage::discovery, fabrics::DiscoveryHeader::size, 0, while_alive([this, reading](AdminReply& reply) {
+        bool restart = false;
+        if (failed(reading, reply, restart)) {
+          if (restart) again(reading);
+          return;
+        }
+        const View<fabrics::DiscoveryHeader> header{reply.data};
+        reading->genctr = header.get(fabrics::discovery_header::genctr);
+        reading->entries = header.get(fabrics::discovery_header::numrec);
+        const bool known = header.get(fabrics::discovery_header::recfmt) == 0;
+        if (!known || reading->entries > kEntriesMax) {
+          HostError error;
+          error.kind = HostError::Kind::violation;
+          error.text = known ? "the discovery log claims too many entries" : "the discovery log has an unknown record format";
+          fail_reading(reading, std::move(error));
+          return;
+        }
+        if (reading->entries == 0) {
+          reading->log = std::move(reply.data);
+          ++reading->reads;
+          finish_reading(reading);
+          return;
+        }
+        read_whole(reading);
+      }));
 }
 
 void DiscoveryClient::read_whole(std::shared_ptr<Reading> reading) {
   const auto length = static_cast<std::uint32_t>(fabrics::DiscoveryHeader::size + reading->entries * fabrics::DiscoveryEntry::size);
-  reading->controller->call_log(nvme::LogPage::discovery, length, 0, [this, reading](AdminReply& reply) {
-    bool restart = false;
-    if (failed(reading, reply, restart)) {
-      if (restart) again(reading);
-      return;
-    }
-    ++reading->reads;
-    reading->log = std::move(reply.data);
-    check_generation(reading);
-  });
+  reading->controller->call_log(nvme::LogPage::discovery, length, 0, while_alive([this, reading](AdminReply& reply) {
+                                  bool restart = false;
+                                  if (failed(reading, reply, restart)) {
+                                    if (restart) again(reading);
+                                    return;
+                                  }
+                                  ++reading->reads;
+                                  reading->log = std::move(reply.data);
+                                  check_generation(reading);
+                                }));
 }
 
 void DiscoveryClient::check_generation(std::shared_ptr<Reading> reading) {
   // The parts may be of different moments; the generation counter tells.
-  reading->controller->call_log(nvme::LogPage::discovery, fabrics::DiscoveryHeader::size, 0, [this, reading](AdminReply& reply) {
-    bool restart = false;
-    if (failed(reading, reply, restart)) {
-      if (restart) again(reading);
-      return;
-    }
-    const View<fabrics::DiscoveryHeader> header{reply.data};
-    const View<fabrics::DiscoveryHeader> first{reading->log};
-    const std::uint64_t now = header.get(fabrics::discovery_header::genctr);
-    const bool still = now == reading->genctr && now == first.get(fabrics::discovery_header::genctr);
-    if (!still && !reading->controller->departs(point::discovery_genctr_ignored)) {
-      again(reading);
-      return;
-    }
-    finish_reading(reading);
-  });
+  reading->controller->call_log(nvme::LogPage::discovery, fabrics::DiscoveryHeader::size, 0,
+                                while_alive([this, reading](AdminReply& reply) {
+                                  bool restart = false;
+                                  if (failed(reading, reply, restart)) {
+                                    if (restart) again(reading);
+                                    return;
+                                  }
+                                  const View<fabrics::DiscoveryHeader> header{reply.data};
+                                  const View<fabrics::DiscoveryHeader> first{reading->log};
+                                  const std::uint64_t now = header.get(fabrics::discovery_header::genctr);
+                                  const bool still = now == reading->genctr && now == first.get(fabrics::discovery_header::genctr);
+                                  if (!still && !reading->controller->departs(point::discovery_genctr_ignored)) {
+                                    again(reading);
+                                    return;
+                                  }
+                                  finish_reading(reading);
+                                }));
 }
 
 void DiscoveryClient::finish_reading(std::shared_ptr<Reading> reading) {
@@ -284,7 +287,7 @@ void DiscoveryClient::service_done(Controller& controller, DiscoveryResult resul
     return;
   }
   // A connection without persistence is short. The next service waits until it is gone.
-  controller.shutdown().on_settled([this](const Result<void, HostError>&) { ask_next(); });
+  controller.shutdown().on_settled(while_alive([this](const Result<void, HostError>&) { ask_next(); }));
 }
 
 void DiscoveryClient::add_referrals(const DiscoveryResult& result, unsigned depth) {

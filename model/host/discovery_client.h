@@ -3,7 +3,9 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/host/host.h"
@@ -53,6 +55,8 @@ struct DiscoveryOptions {
   std::uint32_t kato_ms = 120'000;
   /// Longest Get Log Page.
   std::uint32_t part_bytes = 16384;
+  /// For each command: longer, and the connection is given up.
+  Duration admin_timeout = ConnectOptions{}.admin_timeout;
   /// Where a service asks for it. The well-known name stands for no one: a controller of that name is
   /// not asked to authenticate.
   AuthenticationOptions authentication = {};
@@ -65,7 +69,7 @@ class DiscoveryClient final : private ControllerListener {
   ~DiscoveryClient();
 
   using Outcome = Result<DiscoveryResult, HostError>;
-  /// One at a time. The client outlives its connections.
+  /// One at a time. The client may go before its connections do: what they still answer is ignored.
   Op<Outcome> discover(const DiscoveryOptions& options);
   /// Persistent: called with every log that was read because of an event.
   void set_on_change(std::function<void(const DiscoveryResult&)> call) { on_change_ = std::move(call); }
@@ -98,6 +102,13 @@ class DiscoveryClient final : private ControllerListener {
   void add_referrals(const DiscoveryResult& result, unsigned depth);
   void finish();
   bool seen(const Service& service) const;
+  /// A callback that does nothing once the client has gone: who gave up waiting has ended it.
+  template <class Call>
+  auto while_alive(Call call) {
+    return [alive = std::weak_ptr<int>(alive_), call = std::move(call)](auto& answer) {
+      if (!alive.expired()) call(answer);
+    };
+  }
   DiscoveryResult parse(ByteView log) const;
 
   Host& host_;
@@ -112,6 +123,8 @@ class DiscoveryClient final : private ControllerListener {
   bool read_again_ = false;
   bool was_lost_ = false;
   std::function<void(const DiscoveryResult&)> on_change_;
+  // Held weakly by the callbacks that the host keeps.
+  std::shared_ptr<int> alive_ = std::make_shared<int>(0);
 };
 
 }  // namespace fb::host

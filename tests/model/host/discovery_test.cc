@@ -69,6 +69,30 @@ TEST(Discovery, AConnectionThatEndsWhileTheLogIsReadEndsTheDiscovery) {
   }
 }
 
+// Who waits gives up and destroys the client; the host's own time for the command runs out later.
+TEST(Discovery, AClientThatGaveUpHearsNoLateEnd) {
+  for (unsigned unanswered = 0; unanswered < 12; ++unanswered) {
+    Rig rig;
+    unsigned count = 0;
+    rig.hooks.on_completion = [&](std::uint16_t, const nvme::Sqe&, MutableBytes) {
+      using Answer = subsystem::SubsystemHooks::Answer;
+      return count++ == unanswered ? Answer::withhold : Answer::send;
+    };
+    DiscoveryOptions options = at(1);
+    options.admin_timeout = Duration::s(5);
+    {
+      DiscoveryClient client(*rig.host);
+      (void)client.discover(options).wait_for(Duration::s(1));
+    }
+    EXPECT_TRUE(rig.world->run_until_idle(Duration::s(200))) << unanswered;  // no connection is left
+    DiscoveryClient patient(*rig.host);
+    count = 0;
+    const auto outcome = patient.discover(options).wait_for(Duration::s(30));
+    ASSERT_TRUE(outcome.has_value()) << unanswered;
+    if (!outcome->ok()) EXPECT_NE(outcome->error().text.find("no response to "), std::string::npos) << outcome->error().text;
+  }
+}
+
 TEST(Discovery, ALogThatChangesIsReadAgain) {
   for (const bool departs : {false, true}) {
     Rig rig;
