@@ -253,6 +253,21 @@ void Queue::take_sqhd(const nvme::Cqe& cqe, const Slot& slot) {
   sqhd_owed_ = false;
 }
 
+/// Success without the data: what is in the buffer is not what was asked for, and nobody may take it for that. Commands that name
+/// an exact length: what others return may be shorter than their buffer.
+void Queue::take_missing_data(nvme::Cqe& cqe, const Slot& slot) {
+  if (!cqe.get(nvme::cqe::status).ok()) return;
+  const std::uint8_t opcode = slot.command->sqe.get(nvme::sqe::opcode);
+  const bool read = options_.qid != 0 && opcode == static_cast<std::uint8_t>(nvme::IoOpcode::read);
+  const bool identify = options_.qid == 0 && opcode == static_cast<std::uint8_t>(nvme::AdminOpcode::identify);
+  if (!read && !identify) return;
+  cqe.set(nvme::cqe::status, nvme::sc::data_transfer_error);
+  if (counters_.without_data++ != 0) return;
+  world_.trace().mark("host.queue.without_data");
+  handler_.on_queue_tolerated(*this, read ? "the controller answered Read with Success although not all its data came"
+                                          : "the controller answered Identify with Success although not all its data came");
+}
+
 /// SUCCESS in C2HData belongs to queues without SQ flow control. Nothing is taken from it: that the command was answered says
 /// that its entry was fetched, and the next response capsule brings SQHD up to date.
 void Queue::do_without_sqhd() {
@@ -260,7 +275,7 @@ void Queue::do_without_sqhd() {
   sqhd_owed_ = true;
   if (counters_.without_sqhd++ != 0) return;
   world_.trace().mark("host.queue.without_sqhd");
-  handler_.on_queue_tolerated(*this, "SUCCESS in C2HData although SQ flow control is on: the response has no SQHD");
+  handler_.on_queue_tolerated(*this, "the controller set SUCCESS in C2HData although SQ flow control is on: the response has no SQHD");
 }
 
 void Queue::on_connected(const transport::ChannelFacts& facts) {
@@ -275,13 +290,14 @@ void Queue::on_response(ByteView bytes, const transport::ResponseFacts& facts) {
     violation("a response capsule shorter than a completion");
     return;
   }
-  const nvme::Cqe cqe{bytes};
+  nvme::Cqe cqe{bytes};
   Slot* const slot = slot_of(cqe.get(nvme::cqe::cid));
   if (slot == nullptr) {
     ++counters_.stray_responses;
     violation("a response for a command that is not outstanding");
     return;
   }
+  if (facts.data_missing) take_missing_data(cqe, *slot);
   if (facts.success_flag) {
     do_without_sqhd();
   } else {

@@ -100,6 +100,8 @@ struct QueueCounters {
   std::uint64_t timeouts = 0;
   /// Commands ended by SUCCESS in C2HData although SQ flow control is on: those responses have no SQHD.
   std::uint64_t without_sqhd = 0;
+  /// Reads and Identifies answered with Success although not all their data came.
+  std::uint64_t without_data = 0;
 };
 
 class Queue final : private transport::HostChannelHandler {
@@ -126,6 +128,8 @@ class Queue final : private transport::HostChannelHandler {
   /// connected.
   void abandon_sent();
 
+  /// What its channel waits for while it is being opened.
+  std::string_view channel_awaits() const { return channel_ ? channel_->awaits() : std::string_view(); }
   std::uint16_t qid() const { return options_.qid; }
   std::uint16_t entries() const { return options_.entries; }
   bool connected() const { return state_ == State::connected; }
@@ -177,6 +181,7 @@ class Queue final : private transport::HostChannelHandler {
   void depart(Command& command);
   std::uint16_t next_cid(Slot& slot, std::uint16_t index) const;
   Slot* slot_of(std::uint16_t cid);
+  void take_missing_data(nvme::Cqe& cqe, const Slot& slot);
   void take_sqhd(const nvme::Cqe& cqe, const Slot& slot);
   void do_without_sqhd();
   void finish(Slot& slot);

@@ -50,6 +50,8 @@ struct ResponseFacts {
   std::uint32_t invalidated_key = 0;
   /// NVMe/TCP: SUCCESS in the last C2HData ended the command. No response capsule was sent, so SQHD is not known.
   bool success_flag = false;
+  /// NVMe/TCP: not all of the command's data has come. Over RDMA nobody knows.
+  bool data_missing = false;
 };
 
 class HostChannelHandler {
@@ -99,6 +101,8 @@ class HostChannel {
     std::uint32_t key = 0;
   };
   virtual RemoteBuffer expose(std::uint16_t slot, MutableBytes data) = 0;
+  /// What a channel that is not connected yet waits for: "ICResp", or nothing that has a name.
+  virtual std::string_view awaits() const { return {}; }
 };
 
 /// Makes channels for one host over one fabric.

@@ -506,7 +506,10 @@ void TcpHostChannel::deliver(ByteView bytes, const ResponseFacts& facts) {
     world.trace().mark("transport.tcp.host.damaged");
     cqe.set(nvme::cqe::status, nvme::sc::transient_transport_error);
   }
-  handler_.on_response(cqe.bytes(), facts);
+  ResponseFacts all = facts;
+  all.data_missing =
+      slot != nullptr && slot->direction == Direction::from_controller && !slot->may_be_short && slot->moved < slot->data.size();
+  handler_.on_response(cqe.bytes(), all);
 }
 
 }  // namespace fb::transport

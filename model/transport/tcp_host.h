@@ -66,6 +66,7 @@ class TcpHostChannel final : public HostChannel, TcpLinkOwner {
   bool send(std::uint16_t slot, MutableBytes sqe, const HostTransfer& transfer) override;
   bool release(std::uint16_t slot, const ResponseFacts& facts) override;
   void disconnect() override;
+  std::string_view awaits() const override { return state_ == State::greeting ? std::string_view("ICResp") : std::string_view(); }
   bool send_raw(ByteView capsule) override;
   RemoteBuffer expose(std::uint16_t slot, MutableBytes data) override;
 

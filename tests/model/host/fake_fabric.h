@@ -108,6 +108,14 @@ class FakeChannel final : public transport::HostChannel {
       if (up) handler_.on_response(cqe.bytes(), {.success_flag = true});
     });
   }
+  /// Success for a command whose data did not all come.
+  void succeed_without(const nvme::Sqe& sqe, std::uint16_t sqhd) {
+    nvme::Cqe cqe;
+    cqe.set(nvme::cqe::cid, sqe.get(nvme::sqe::cid)).set(nvme::cqe::sqhd, sqhd);
+    later([this, cqe] {
+      if (up) handler_.on_response(cqe.bytes(), {.data_missing = true});
+    });
+  }
   void end(const transport::ChannelEnd& why) {
     if (ended) return;
     ended = true;

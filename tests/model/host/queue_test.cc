@@ -239,6 +239,34 @@ TEST_F(QueueTest, SuccessWithFlowControlIsCountedAndToldOnce) {
   EXPECT_EQ(violations.size(), 1u);
 }
 
+// What a buffer held before is not what a Read brought.
+TEST_F(QueueTest, SuccessWithoutTheDataIsNoSuccessOfARead) {
+  Queue& q = open(8);
+  unsigned sqhd = 1;
+  fabric.on_command = [&](FakeChannel& c, FakeCommand& command) {
+    sqhd = (sqhd + 1) % 8;
+    c.succeed_without(command.sqe, static_cast<std::uint16_t>(sqhd));
+  };
+  std::vector<TestCommand> reads(3);
+  TestCommand other;  // what it returns may be shorter than its buffer
+  for (auto& read : reads) {
+    read.sqe.set(nvme::sqe::opcode, std::uint8_t{0x02}).set(nvme::sqe::nsid, 1u);
+    q.submit(read);
+  }
+  other.sqe.set(nvme::sqe::opcode, std::uint8_t{0x0E}).set(nvme::sqe::nsid, 1u);
+  q.submit(other);
+  world->run_for(Duration::ms(1));
+  for (const auto& read : reads) {
+    EXPECT_EQ(read.completions, 1);
+    EXPECT_EQ(read.last.get(nvme::cqe::status), nvme::Status(nvme::sc::data_transfer_error));
+  }
+  EXPECT_TRUE(other.last.get(nvme::cqe::status).ok());
+  EXPECT_EQ(q.counters().without_data, 3u);
+  ASSERT_EQ(tolerated.size(), 1u);
+  EXPECT_NE(tolerated[0].find("not all its data came"), std::string::npos);
+  EXPECT_TRUE(violations.empty());
+}
+
 TEST_F(QueueTest, SuccessWithoutFlowControlIsNothingToTell) {
   Queue& q = open(4, false);
   fabric.on_command = [](FakeChannel& channel, FakeCommand& command) { channel.succeed(command.sqe); };
