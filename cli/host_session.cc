@@ -21,6 +21,8 @@ using conformance::url_text;
 
 // A target that does not answer at all is given up after this; CM alone would try for a minute.
 constexpr Duration kPatience = Duration::s(30);
+// Less, so that the message names the command that is not answered.
+constexpr Duration kCommandPatience = Duration::s(20);
 
 /// Null where no known peer is played.
 std::unique_ptr<host::HostHooks> open_hooks(const HostArguments& arguments, const std::string& transport) {
@@ -138,6 +140,7 @@ host::DiscoveryOptions HostSession::discovery_options(bool follow_referrals) con
   options.to = url_.to;
   if (!url_.nqn.empty()) options.subnqn = url_.nqn;
   options.follow_referrals = follow_referrals;
+  options.admin_timeout = kCommandPatience;
   options.authentication = authentication_;
   options.authentication.secure_channel = options.authentication.secure_channel_required = false;
   if (tls_always_) options.tls = host::TlsUse::always;
@@ -204,6 +207,7 @@ host::Controller& HostSession::connect(std::uint16_t queue_entries, std::uint16_
   options.to = to_;
   options.queue_entries = queue_entries;
   options.io_queues = io_queues;
+  options.admin_timeout = kCommandPatience;
   options.authentication = authentication_;
   if (tls_always_) options.tls = host::TlsUse::always;
   if (tls_) options.connect_timeout = kHandshakePatience;
@@ -223,15 +227,19 @@ host::Namespace& HostSession::name_space() {
   for (host::Namespace* one : host_->namespaces()) {
     if (nsid_ == 0 || one->nsid() == nsid_) return *one;
   }
-  throw UserError(nsid_ == 0 ? url_text(url_.transport, url_.to) + ": the subsystem has no namespace"
-                             : fmt::format("{}: no namespace {}", url_text(url_.transport, url_.to), nsid_));
+  std::string why;
+  for (const host::Controller* controller : host_->controllers()) {
+    if (!controller->unusable_namespace().empty()) why = " (" + controller->unusable_namespace() + ")";
+  }
+  const std::string url = url_text(url_.transport, url_.to);
+  throw UserError((nsid_ == 0 ? url + ": the subsystem has no namespace" : fmt::format("{}: no namespace {}", url, nsid_)) + why);
 }
 
-void HostSession::on_state(host::Controller&, host::ControllerState state) {
+void HostSession::on_state(host::Controller& controller, host::ControllerState state) {
   if (state == host::ControllerState::recovering && !lost_) {
     lost_ = true;
     ++losses_;
-    if (reporting_) std::fprintf(stderr, "lost the association; reconnecting\n");
+    if (reporting_) std::fprintf(stderr, "lost the association: %s; reconnecting\n", controller.error().text.c_str());
   }
   if (state == host::ControllerState::live && lost_) {
     lost_ = false;
@@ -239,10 +247,10 @@ void HostSession::on_state(host::Controller&, host::ControllerState state) {
   }
 }
 
-/// Once: a controller that breaks such a rule does it on every queue.
+/// Once for each rule: a controller that breaks it does so on every queue, which the text names at its end.
 void HostSession::on_tolerated(host::Controller&, std::string_view what) {
-  if (std::exchange(warned_, true)) return;
-  std::fprintf(stderr, "warning: the controller set %.*s; continuing\n", static_cast<int>(what.size()), what.data());
+  if (!warned_.insert(std::string(what.substr(0, what.find(" (queue")))).second) return;
+  std::fprintf(stderr, "warning: %.*s; continuing\n", static_cast<int>(what.size()), what.data());
 }
 
 }  // namespace fb::cli

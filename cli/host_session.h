@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "cli/authentication.h"
@@ -86,7 +87,7 @@ class HostSession final : private host::ControllerListener {
   bool reporting_ = false;
   bool lost_ = false;
   unsigned losses_ = 0;
-  bool warned_ = false;
+  std::set<std::string> warned_;
 };
 
 /// Runs `body` with a session: its exit code, that of an interrupt, or UserError with the URL and what may help.

@@ -52,6 +52,11 @@ void Controller::move(ControllerEvent event) {
   listener_.on_state(*this, state_);
 }
 
+void Controller::note_unusable(std::string text) {
+  note(text);
+  unusable_namespace_ = std::move(text);
+}
+
 void Controller::note(std::string_view text) {
   if (!world_.trace().on()) return;
   TraceEvent event;
@@ -287,7 +292,8 @@ void Controller::on_step_timer() {
       if (departs("tcp.host.ic_resp.timeout")) return;  // the transport asks the same
       HostError error;
       error.kind = HostError::Kind::timeout;
-      error.text = "no connection within " + to_string(options_.connect_timeout);
+      const std::string_view awaited = admin_ ? admin_->channel_awaits() : std::string_view();
+      error.text = (awaited.empty() ? "no connection" : "no " + std::string(awaited)) + " within " + to_string(options_.connect_timeout);
       fail(std::move(error));
       return;
     }

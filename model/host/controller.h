@@ -137,6 +137,8 @@ class Controller final : private QueueHandler {
   Instant resubmit_after() const { return quiet_at_; }
   /// Why the last attempt failed or the association was lost.
   const HostError& error() const { return error_; }
+  /// Why a namespace that is listed cannot be used, of the last scan; empty when all can.
+  const std::string& unusable_namespace() const { return unusable_namespace_; }
   unsigned attempts() const { return attempts_; }
   std::uint64_t keep_alives_sent() const { return keep_alives_sent_; }
   bool departs(std::string_view name) const { return host_.hooks != nullptr && host_.hooks->departs(name); }
@@ -176,6 +178,8 @@ class Controller final : private QueueHandler {
   // Life (controller.cc)
   void move(ControllerEvent event);
   void note(std::string_view text);
+  /// What note() says, kept for who asks why a namespace is not there.
+  void note_unusable(std::string text);
   void start_attempt();
   void open_admin();
   void secure(QueueOptions& queue) const;
@@ -345,6 +349,7 @@ class Controller final : private QueueHandler {
   Timer<Controller, &Controller::on_keep_alive_timer> keep_alive_timer_{"host.keep_alive", *this};
   Timer<Controller, &Controller::read_again> unread_timer_{"host.unread", *this};
   Timer<Controller, &Controller::reap> reap_timer_{"host.reap", *this};
+  std::string unusable_namespace_;
 };
 
 }  // namespace fb::host

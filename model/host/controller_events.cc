@@ -158,6 +158,7 @@ void Controller::rescan() {
 void Controller::scan(std::function<void()> then) {
   scanning_ = true;
   scan_again_ = false;
+  unusable_namespace_.clear();
   auto made = std::make_shared<Scan>();
   made->then = std::move(then);
   scan_list(std::move(made), 0);
@@ -167,6 +168,7 @@ void Controller::scan_list(std::shared_ptr<Scan> scan, std::uint32_t after) {
   step_read(
       identify(nvme::Cns::active_namespace_list, after), nvme::kIdentifySize,
       [this, scan](AdminReply& reply) {
+        if (!reply.ok()) note_unusable("the list of namespaces: Identify failed: " + nvme::to_string(reply.status()));
         if (!reply.ok() && may_read_again("list of namespaces", reply.status(), unread_.scan_failures)) {
           unread_.namespaces = true;
           scan->found = namespaces_;
@@ -217,7 +219,10 @@ void Controller::scan_next(std::shared_ptr<Scan> scan) {
         if (scan_missed(*scan, nsid, reply)) return scan_next(scan);
         const View<nvme::IdentifyNamespace> id{reply.data};
         if (!reply.ok() || id.get(nvme::id_ns::nsze) == 0) {
-          scan_next(scan);  // gone in the meantime
+          // Gone in the meantime; or so its controller says.
+          note_unusable("namespace " + std::to_string(nsid) + ": " +
+                        (reply.ok() ? "NSZE is 0" : "Identify failed: " + nvme::to_string(reply.status())));
+          scan_next(scan);
           return;
         }
         NamespaceFacts facts;
@@ -228,7 +233,8 @@ void Controller::scan_next(std::shared_ptr<Scan> scan) {
         const auto format = nvme::lba_format_at(reply.data, facts.lba_format);
         const unsigned shift = format.get(nvme::lba_format::lbads);
         if (shift < 9 || shift > 20) {
-          note("namespace " + std::to_string(nsid) + " has no usable block size");
+          note_unusable("namespace " + std::to_string(nsid) + " has no usable block size: LBADS of format " +
+                        std::to_string(facts.lba_format) + " is " + std::to_string(shift));
           scan_next(scan);
           return;
         }
@@ -274,7 +280,7 @@ void Controller::take_layout(std::shared_ptr<Scan> scan, NamespaceFacts facts) {
                         (layout.guard != nvme::ProtectionFormat::reserved && layout.protection_type <= 3 &&
                          layout.metadata_bytes >= layout.tuple_bytes() && layout.storage_tag_bits <= std::min(layout.space_bits(), 64u));
   if (!tags_fit) {
-    note("namespace " + std::to_string(facts.nsid) + " has protection information of an unknown form");
+    note_unusable("namespace " + std::to_string(facts.nsid) + " has protection information of an unknown form");
     return scan_next(scan);
   }
   facts.block_bytes = facts.strips() ? layout.data_bytes : layout.bytes();
@@ -302,7 +308,7 @@ void Controller::scan_descriptors(std::shared_ptr<Scan> scan, NamespaceFacts fac
         if (facts.command_set == nvme::CommandSet::nvm) {
           scan->found.push_back(std::move(facts));
         } else {
-          note("namespace " + std::to_string(facts.nsid) + " is of a command set that this host does not speak");
+          note_unusable("namespace " + std::to_string(facts.nsid) + " is of a command set that this host does not speak");
         }
         scan_next(scan);
       },
@@ -331,7 +337,7 @@ void Controller::scan_zones(std::shared_ptr<Scan> scan, NamespaceFacts facts) {
         if (facts.zones.zone_blocks != 0) {
           scan->found.push_back(std::move(facts));
         } else {
-          note("namespace " + std::to_string(facts.nsid) + " does not say how large its zones are");
+          note_unusable("namespace " + std::to_string(facts.nsid) + " does not say how large its zones are");
         }
         scan_next(scan);
       },
