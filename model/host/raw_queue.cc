@@ -6,6 +6,9 @@ namespace fb::host {
 
 namespace {
 
+/// Responses that wait for somebody to ask for them; a queue has at most 65,536 entries.
+constexpr std::size_t kKeptMax = 2 * 65536;
+
 std::string queue_text(std::uint16_t qid) { return " on queue " + std::to_string(qid); }
 
 RawReply end_reply(const transport::ChannelEnd& end, Instant at) {
@@ -174,7 +177,11 @@ void RawQueue::keep(RawReply reply) {
     promise.settle(std::move(reply));
     return;
   }
-  kept_.push_back(std::move(reply));
+  if (end_) return kept_.push_back(std::move(reply));
+  if (kept_.size() < kKeptMax) return kept_.push_back(std::move(reply));
+  // A flood: nobody will ask for all of these, and the next ones only cost memory.
+  channel_->disconnect();
+  on_end({transport::ChannelEnd::Kind::lost, 0, 0, "responses without end, to commands that were not sent"});
 }
 
 void RawQueue::on_response(ByteView bytes, const transport::ResponseFacts& facts) {

@@ -339,7 +339,13 @@ void TcpLink::on_readable() {
   const std::uint64_t before = receiver_.pdus();
   std::optional<PduFault> fault;
   held_back_ = false;
-  while (!gone && open() && !fault) {
+  // Whoever sends without end leaves the rest of the world its turn.
+  constexpr unsigned kRoundsMost = 64;
+  for (unsigned rounds = 0; !gone && open() && !fault; ++rounds) {
+    if (rounds == kRoundsMost) {
+      if (!resume_.scheduled()) shared_.world.loop().schedule_after(resume_, Duration());
+      break;
+    }
     if (choked()) {
       held_back_ = true;
       break;

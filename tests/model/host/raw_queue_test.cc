@@ -72,6 +72,23 @@ TEST_F(RawQueueTest, UnclaimedResponsesAreKept) {
   EXPECT_TRUE(q.send_capsule(capsule, 0x34).wait().ok());
 }
 
+// A product that answers without end would cost all memory.
+TEST_F(RawQueueTest, AFloodOfResponsesEndsTheConnection) {
+  std::vector<nvme::Sqe> sent;
+  fabric.on_command = [&](FakeChannel&, FakeCommand& c) { sent.push_back(c.sqe); };
+  RawQueue& q = open();
+  auto never = q.send(keep_alive());
+  world->run_for(Duration::ms(1));
+  ASSERT_EQ(sent.size(), 1u);
+  nvme::Sqe another = sent.front();
+  another.set(nvme::sqe::cid, 0x7777);
+  for (unsigned i = 0; i < 131'073; ++i) fabric.channels.front()->respond(another, 1);
+  const RawReply reply = never.wait();
+  EXPECT_FALSE(reply.answered());
+  ASSERT_TRUE(reply.end.has_value());
+  EXPECT_NE(reply.end->text.find("responses without end"), std::string::npos) << reply.end->text;
+}
+
 TEST_F(RawQueueTest, TheEndSettlesEverything) {
   RawQueue& q = open();
   auto reply = q.send(keep_alive());

@@ -10,8 +10,8 @@ from nvme_tcp import Queue
 from subsystem import SUBSYSTEM, Subsystem
 
 DEFECTS = ("icresp-pfv", "icresp-cpda", "icresp-maxh2cdata", "no-icresp", "connect-fails", "authreq", "cap-mqes", "mpsmin", "cfs",
-           "never-ready", "no-data", "second-icresp", "wrong-cid", "io-unanswered", "identify-fails", "cntlid", "icdoff", "datao",
-           "early-response", "sqhd-stuck", "deaf", "dies", "hangs")
+           "never-ready", "no-data", "no-read-data", "second-icresp", "wrong-cid", "io-unanswered", "identify-fails", "cntlid", "icdoff", "datao",
+           "early-response", "response-flood", "sqhd-stuck", "deaf", "dies", "hangs")
 
 
 def arguments():

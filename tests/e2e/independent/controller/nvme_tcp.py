@@ -165,7 +165,7 @@ class Queue:
             if self.options.defect == "early-response":
                 self.complete(command.cid, answer.status, answer.result)
                 return self._send(command.cid, answer.data, False)
-            if self.options.defect != "no-data":
+            if self.options.defect != "no-data" and not (self.options.defect == "no-read-data" and self.qid and command.sqe[0] == 2):
                 self._send(command.cid, answer.data, success)
             if success:
                 return None
@@ -181,6 +181,15 @@ class Queue:
         if self.options.defect == "wrong-cid":
             cid ^= 0x8000
         self._write(5, 0, result + struct.pack("<HHHH", head, 0, cid, code << 1), b"")
+        if self.options.defect == "response-flood" and not self.tasks:
+            self.tasks.add(asyncio.ensure_future(self._flood()))
+
+    async def _flood(self):
+        again = struct.pack("<BBBBI16x", 5, 0, 24, 0, 24) * 2048
+        with contextlib.suppress(OSError):
+            while not self.writer.is_closing():
+                self.writer.write(again)
+                await self.writer.drain()
 
     def _write(self, kind, flags, fields, data):
         """A PDU with what was agreed on."""
