@@ -132,14 +132,30 @@ namespace {
 
 bool matches(const std::string& glob, const std::string& name) { return fnmatch(glob.c_str(), name.c_str(), 0) == 0; }
 
-bool fails_with(const CaseResult& result, const std::string& signature) {
-  return result.verdict == Verdict::fail && !result.findings.empty() && is_signature_of(signature, result.findings.front());
+/// What a waiver or a profile has to cover: the first check of a case that failed, and every way in which a rule was broken.
+std::vector<Finding> to_cover(const CaseResult& result) {
+  if (result.verdict != Verdict::fail || result.findings.empty()) return {};
+  if (result.info->name.starts_with("rule_")) return result.findings;
+  return {result.findings.front()};
+}
+
+/// Of a broken rule, this covers whatever breaks it.
+constexpr std::string_view kWholeRule = "the product breaks this rule";
+
+bool is_covered(const CaseResult& result, const Finding& finding, const std::string& signature) {
+  if (is_signature_of(signature, finding)) return true;
+  return result.info->name.starts_with("rule_") && signature == finding.what + ": " + std::string(kWholeRule);
 }
 
 /// What a peer does is described with stars for what is another one each time.
-bool fails_as(const CaseResult& result, const KnownDeviation& known) {
-  if (fails_with(result, known.signature)) return true;
-  return result.verdict == Verdict::fail && !result.findings.empty() && matches(known.signature, summary_of(result.findings.front()));
+bool is_covered(const CaseResult& result, const Finding& finding, const KnownDeviation& known) {
+  return is_covered(result, finding, known.signature) || matches(known.signature, summary_of(finding));
+}
+
+/// Takes from `left` what `by` covers; true if there was such.
+template <class By>
+bool cover(const CaseResult& result, std::vector<Finding>& left, const By& by) {
+  return std::erase_if(left, [&](const Finding& finding) { return is_covered(result, finding, by); }) != 0;
 }
 
 }  // namespace
@@ -161,25 +177,31 @@ void take(CaseResult& result, const Waiver& waiver) {
   result.waiver_expires = waiver.expires;
 }
 
-/// What the waivers say of it: true if one covers it. `expected`: one that counts expects the case to fail.
+/// What the waivers say of it: true if they cover it. `expected`: one that counts expects the case to fail.
 bool waived(CaseResult& result, const std::vector<Waiver>& waivers, std::string_view today, const Waiver*& expected) {
+  std::vector<Finding> left = to_cover(result);
+  const Waiver* used = nullptr;
   for (const Waiver& waiver : waivers) {
     if (!matches(waiver.case_glob, std::string(result.info->name))) continue;
     const bool counts = today <= waiver.expires;
     if (counts && expected == nullptr) expected = &waiver;
     if (result.verdict != Verdict::fail && result.verdict != Verdict::error) continue;
-    if (counts && fails_with(result, waiver.signature)) {
-      result.waiver_problem.clear();
-      take(result, waiver);
-      return true;
-    }
-    if (!counts) {
+    if (counts && cover(result, left, waiver.signature)) {
+      if (used == nullptr) used = &waiver;
+    } else if (!counts) {
       result.waiver_problem = named(waiver) + " expired on " + waiver.expires + ": " + waiver.reason;
-    } else {
+    } else if (!left.empty() || used == nullptr) {
       result.waiver_problem = named(waiver) + " expects '" + waiver.signature + "'; " + seen_instead(result);
     }
   }
-  return false;
+  if (used == nullptr) return false;
+  if (!left.empty()) {
+    result.waiver_problem = named(*used) + " does not cover that it is also '" + signature_of(left.front()) + "'";
+    return false;
+  }
+  result.waiver_problem.clear();
+  take(result, *used);
+  return true;
 }
 
 }  // namespace
@@ -192,12 +214,13 @@ void dispose(CaseResult& result, const Expectations& expectations, std::string_v
     result.disposition = Disposition::waived;
     return;
   }
+  std::vector<Finding> left = to_cover(result);
   for (const KnownDeviation& known : expectations.deviations) {
     if (!matches(known.requirement, std::string(result.info->requirement))) continue;
     if (!known.case_glob.empty() && !matches(known.case_glob, name)) continue;
     if (!known.transport.empty() && known.transport != result.transport) continue;
     if (known.shows != kSometimes) always = &known;
-    if (fails_as(result, known)) {
+    if (cover(result, left, known) && left.empty()) {
       result.disposition = Disposition::waived;
       result.waiver = expectations.product + ": " + known.reason + " (" + known.source + ")";
       return;

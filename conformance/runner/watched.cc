@@ -21,6 +21,15 @@ std::string told(const monitors::Finding& found) {
                      found.text);
 }
 
+/// A rule is about many fields and commands: who waives what is known of one of them wants to hear of the next.
+void add_way(std::vector<Finding>& ways, const monitors::Finding& found) {
+  constexpr std::size_t kWaysMax = 32;
+  Finding way{what_of(found), {std::string(monitors::facts_of(found.rule).sentence)}, found.text};
+  const std::string signature = signature_of(way);
+  const bool known = std::any_of(ways.begin(), ways.end(), [&](const Finding& other) { return signature_of(other) == signature; });
+  if (!known && ways.size() < kWaysMax) ways.push_back(std::move(way));
+}
+
 }  // namespace
 
 // Simulated hosts and endpoints are named, those of the bench by these words; sockets call the other side the peer.
@@ -41,6 +50,20 @@ bool is_for_products(monitors::Rule rule) {
   return monitors::judges_hosts(rule) || requirement.starts_with("oracle.mi.") || requirement.starts_with("oracle.mctp.");
 }
 
+/// What a case makes of a buffer that was never filled is no verdict on its own rule: the one that was broken is reported for the run.
+void excuse_missing_data(CaseResult& result) {
+  constexpr std::string_view kNothingCame = "no C2HData with LAST_PDU came; 0 of ";
+  if (result.verdict != Verdict::fail || result.info->requirement == monitors::facts_of(monitors::Rule::tcp_c2h_last).requirement) return;
+  for (std::size_t i = 0; i < result.monitored.size(); ++i) {
+    const monitors::Finding& found = result.monitored[i];
+    if (!result.blamed[i] || found.rule != monitors::Rule::tcp_c2h_last || found.text.find(kNothingCame) == std::string::npos) continue;
+    result.verdict = Verdict::inconclusive;
+    result.reason = "the data did not come: " + told(found);
+    result.findings.clear();
+    return;
+  }
+}
+
 void judge_by_monitors(const std::vector<monitors::Finding>& all, bool embedded, CaseResult& result) {
   const CaseInfo& info = *result.info;
   for (const monitors::Finding& found : all) {
@@ -51,6 +74,7 @@ void judge_by_monitors(const std::vector<monitors::Finding>& all, bool embedded,
   for (const monitors::Finding& found : findings) {
     result.blamed.push_back(blames_product(found, info.role, embedded) && (embedded || !monitors::only_advises(found.rule)));
   }
+  if (!embedded) excuse_missing_data(result);
   // A bench may be misled by a product that breaks rules, and a real one has answers that nobody foresaw.
   if (!embedded || result.verdict != Verdict::pass || !broken_rules(result).empty()) return;
   const auto ours = std::find_if(findings.begin(), findings.end(), [&](const monitors::Finding& found) {
@@ -96,18 +120,21 @@ std::vector<CaseResult> results_of_rules(const std::vector<CaseResult>& cases, c
     std::string_view transport;
     std::vector<const CaseInfo*> shown_by = {};
     std::string capture = {};
+    std::vector<Finding> ways = {};  ///< of breaking it: their signatures differ
   };
   std::map<monitors::Rule, Broken> broken;
   for (const monitors::Finding& found : beforehand) {
     if (!blames_product(found, Role::controller, product.embedded)) continue;
     const auto [one, is_new] = broken.try_emplace(found.rule);
     if (is_new) one->second = {&found, Role::controller, product.transport};
+    add_way(one->second.ways, found);
   }
   for (const CaseResult& result : cases) {
     for (std::size_t i = 0; i < result.monitored.size(); ++i) {
       if (!result.blamed[i]) continue;
       const auto [one, is_new] = broken.try_emplace(result.monitored[i].rule);
       if (is_new) one->second = {&result.monitored[i], result.info->role, result.transport, {}, result.capture};
+      add_way(one->second.ways, result.monitored[i]);
       auto& shown_by = one->second.shown_by;
       if (shown_by.empty() || shown_by.back() != result.info) shown_by.push_back(result.info);
     }
@@ -123,8 +150,7 @@ std::vector<CaseResult> results_of_rules(const std::vector<CaseResult>& cases, c
     result.info = &rule_case(rule, one.role);
     result.transport = one.transport;
     result.verdict = Verdict::fail;
-    // What is seen has no numbers in it: waivers hold from run to run.
-    result.findings = {{what_of(*one.first), {std::string(facts.sentence)}, "the product breaks this rule"}};
+    result.findings = std::move(one.ways);
     result.reason =
         told(*one.first) + (one.shown_by.empty() ? " (before the first case)" : fmt::format(" (in {})", one.shown_by.front()->name));
     if (one.shown_by.empty() && !cases.empty()) one.shown_by = {cases.front().info};  // any case shows it again

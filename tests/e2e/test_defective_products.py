@@ -48,6 +48,23 @@ def test_hosts_work_with_success_and_flow_control(fabricbench):
             assert len(warnings) == 1 and "SUCCESS in C2HData although SQ flow control is on" in warnings[0], done.err
 
 
+def test_a_read_without_its_data_is_no_success(fabricbench, tmp_path):
+    """What the buffer held before is what was written: it would compare equal."""
+    with running("--defect", "no-read-data") as (url, _):
+        for command in (("io", url, "--verify", "--size", "1M"), ("read", url, "--lba", "0", "--file", tmp_path / "blocks")):
+            done = fabricbench("host", *command)
+            assert done.code in (1, 2) and "Data Transfer Error" in done.err, done.err
+            assert "answered Read with Success although not all its data came" in done.err
+
+
+@pytest.mark.parametrize("defect, says", [("deaf", "no response to "), ("no-icresp", "no ICResp within ")])
+def test_a_product_that_is_silent_is_one_line(fabricbench, defect, says):
+    with running("--defect", defect) as (url, _):
+        for url_given in (url, url.rsplit("/", 1)[0]):
+            done = fabricbench("host", "connect", url_given, timeout=60)
+            assert done.code == 2 and says in done.err and done.err.count("\n") == 1, (done.code, done.err)
+
+
 def test_a_product_that_closes_slowly_does_not_slow_the_run(fabricbench):
     with running("--slow-close") as (url, _):
         start = time.monotonic()
@@ -76,6 +93,7 @@ DEFECTS = {
     "datao": {"tcp.c2hdata.contiguous"},
     "early-response": {"tcp.c2hdata.contiguous", "tcp.c2hdata.last"},
     "no-data": {"tcp.c2hdata.last"},
+    "no-read-data": {"tcp.c2hdata.last"},
     "second-icresp": {"tcp.icresp.shape"},
     "sqhd-stuck": {"fabrics.flow-control.on"},
 }
@@ -90,7 +108,7 @@ def test_a_defect_costs_no_run(fabricbench, defect, tmp_path):
     named = {case["requirement"] for case in with_verdict(results, "fail").values()}
     assert named and named <= DEFECTS[defect], named
     assert not with_verdict(results, "error") and results["canary"] == "caught"
-    assert results["remarks"] or defect in ("cap-mqes", "mpsmin", "sqhd-stuck", "second-icresp"), "it says why a host that behaves could not work"
+    assert results["remarks"] or defect in ("cap-mqes", "mpsmin", "sqhd-stuck", "second-icresp", "no-read-data"), "it says why a host that behaves could not work"
     assert all(case["reason"] for case in with_verdict(results, "inconclusive").values())
 
 
@@ -109,6 +127,16 @@ def test_what_never_answers_costs_a_bounded_time(fabricbench, defect, cases, tmp
     assert with_verdict(results, "pass")
     longest = max(case["duration_wall_us"] for case in results["cases"])
     assert longest < 70e6, f"a case took {longest / 1e6:.0f} s"
+
+
+def test_a_flood_of_responses_ends_the_connection_and_not_the_run(fabricbench, tmp_path):
+    report = tmp_path / "report"
+    with running("--defect", "response-flood") as (url, _):
+        done = fabricbench("run", "--dut", url, "--case", "connect_refuses_sqsize_zero,enable_makes_ready,icresp_*", "--captures", "none",
+                           "--report", report, timeout=300)
+    assert done.code == 1, done.out + done.err
+    results = json.loads((report / "results.json").read_text())
+    assert not with_verdict(results, "error") and with_verdict(results, "pass") and with_verdict(results, "fail")
 
 
 def test_a_product_that_no_host_can_use_is_no_success(fabricbench, tmp_path):

@@ -88,6 +88,39 @@ TEST(Unconfirmed, DoesNotHideARuleOfEveryExchange) {
   EXPECT_NE(rules[0].reason.find("completed again"), std::string::npos) << rules[0].reason;
 }
 
+// A read that was answered with success and brought nothing: each case that compares data would fail for it.
+TEST(MissingData, IsReportedByItsRuleAlone) {
+  const CaseInfo info = fake_case("a", &fails, kConfirmed);
+  CaseResult result = run_fake(info, against(false));
+  ASSERT_EQ(result.verdict, Verdict::fail);
+  monitors::Finding found;
+  found.rule = monitors::Rule::tcp_c2h_last;
+  found.actor = "peer";
+  found.text = "command 7 succeeded, and no C2HData with LAST_PDU came; 0 of 4096 bytes did";
+  judge_by_monitors({found}, false, result);
+  EXPECT_EQ(result.verdict, Verdict::inconclusive);
+  EXPECT_NE(result.reason.find("tcp.c2hdata.last"), std::string::npos) << result.reason;
+  const auto rules = results_of_rules({result}, {}, against(false).product);
+  ASSERT_EQ(rules.size(), 1u);
+  EXPECT_EQ(rules[0].verdict, Verdict::fail);
+}
+
+// A waiver of one way of breaking a rule does not cover the next.
+TEST(BrokenRules, KeepEachWayOfBreakingThem) {
+  const CaseInfo info = fake_case("a", &passes, kConfirmed);
+  CaseResult result = run_fake(info, against(false));
+  std::vector<monitors::Finding> found(4);
+  for (auto& one : found) one = {.rule = monitors::Rule::nvme_completion_twice, .actor = "peer", .text = "command 7 is completed again"};
+  found[1].text = "command 9 is completed again";
+  found[2].text = "the Connect of queue 3 is completed again";
+  judge_by_monitors(found, false, result);
+  const auto rules = results_of_rules({result}, {}, against(false).product);
+  ASSERT_EQ(rules.size(), 1u);
+  ASSERT_EQ(rules[0].findings.size(), 2u);
+  EXPECT_NE(signature_of(rules[0].findings[0]).find("command N is completed again"), std::string::npos);
+  EXPECT_NE(signature_of(rules[0].findings[1]).find("the Connect of queue N"), std::string::npos);
+}
+
 TEST(Unconfirmed, IsNoRuleOfTheMonitors) {
   for (std::size_t at = 0; at < monitors::catalogue().size(); ++at) {
     const monitors::RuleFacts& rule = monitors::catalogue()[at];

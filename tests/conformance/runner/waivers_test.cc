@@ -58,6 +58,37 @@ TEST_F(Disposed, AWaiverCoversItsSignatureUntilItsDay) {
   EXPECT_EQ(of(result_of(info, Verdict::error)), Disposition::regression) << "an ERROR is never waived";
 }
 
+// One oracle rule is about many fields: a waiver of one of them says nothing of the others.
+TEST_F(Disposed, OfABrokenRuleEachWayIsWaivedByItself) {
+  CaseInfo rule = test::fake_case("rule_oracle_dwords", nullptr);
+  const std::string what = "nvme.completion.dwords (oracle_dwords)";
+  CaseResult result = result_of(rule, Verdict::fail, what, "the completion of Flush (command 5 of queue 1) has DW0 7");
+  result.findings.push_back({what, {"x"}, "the completion of Abort (command 9 of queue 0) has DW1 1"});
+  const Waiver flush{.case_glob = "rule_oracle_dwords",
+                     .owner = "jane",
+                     .reason = "r",
+                     .link = "l",
+                     .expires = "2027-01-31",
+                     .signature = what + ": the completion of Flush (command N of queue N) has DW0 N"};
+  Waiver abort = flush;
+  abort.signature = what + ": the completion of Abort (command N of queue N) has DW1 N";
+  Waiver whole = flush;
+  whole.signature = what + ": the product breaks this rule";
+  expectations.waivers = {flush};
+  EXPECT_EQ(of(result), Disposition::regression);
+  dispose(result, expectations, "2026-11-21");
+  EXPECT_NE(result.waiver_problem.find("Abort (command N of queue N)"), std::string::npos) << result.waiver_problem;
+  expectations.waivers = {abort, flush};
+  EXPECT_EQ(of(result), Disposition::waived);
+  expectations.waivers = {whole};
+  EXPECT_EQ(of(result), Disposition::waived);
+  result.findings.pop_back();
+  expectations.waivers = {abort};
+  EXPECT_EQ(of(result), Disposition::regression);
+  expectations.waivers = {flush};
+  EXPECT_EQ(of(result), Disposition::waived);
+}
+
 TEST(Signature, HasNothingThatDiffersBetweenRuns) {
   const auto of = [](std::string what, std::string seen) { return signature_of({std::move(what), {"x"}, std::move(seen)}); };
   const struct {
