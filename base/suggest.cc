@@ -46,6 +46,14 @@ std::string_view nearest_word(std::string_view typed, const std::vector<std::str
     nearest = word;
     ++count;
   }
+  if (count == 1) return nearest;
+  // Exactly one word that has two letters more: "sed" for "seeds".
+  count = 0;
+  for (const std::string_view word : known) {
+    if (typed.size() < 3 || word.size() > typed.size() + 2 || edits(typed, word) != word.size() - typed.size()) continue;
+    nearest = word;
+    ++count;
+  }
   return count == 1 ? nearest : std::string_view{};
 }
 

@@ -18,6 +18,7 @@
 #include <random>
 #include <sstream>
 
+#include "base/ip_scope.h"
 #include "sim/capture/pcapng.h"
 #include "sim/net/udp_socket.h"
 
@@ -72,6 +73,12 @@ std::string check_number(const std::string& text) {
 }
 
 Result<IpAddress> local_address_towards(const Endpoint& to) {
+  // fe80::/10
+  const auto& bytes = to.address.bytes();
+  if (!to.address.is_v4() && bytes[0] == 0xFE && (bytes[1] & 0xC0) == 0x80 && scope_of(to.address) == 0) {
+    return Failure{
+        Problem{to_string(to.address) + " is a link-local address: name its interface, [" + to_string(to.address) + "%INTERFACE]"}};
+  }
   const auto none = [&](const char* what) {
     return Failure{Problem{"no way to " + to_string(to.address) + ": " + what + ": " + std::strerror(errno)}};
   };

@@ -198,12 +198,18 @@ std::string refuse_word(const std::string& text, const std::vector<std::string>&
 
 void finish_commands(CLI::App& program) {
   const auto formatter = std::make_shared<Formatter>();
-  const CLI::Validator given([](std::string& text) { return text.empty() ? std::string("the value is empty") : std::string(); }, "");
+  const auto given_as = [](const std::string& name) {
+    return CLI::Validator([name](std::string& text) { return text.empty() ? name + "the value is empty" : std::string(); }, "");
+  };
+  const CLI::Validator given = given_as("");
   for_each_command(program, [&](CLI::App& command) {
     command.formatter(formatter);
     if (CLI::Option* help = command.get_help_ptr()) help->description("Show this help and exit");
     for (CLI::Option* option : command.get_options([](CLI::Option*) { return true; })) {
-      if (option->get_items_expected_min() > 0 && option->get_name() != "program") option->check(given);
+      if (option->get_items_expected_min() == 0 || option->get_name() == "program") continue;
+      // The library names no option that is not in --help.
+      const bool hidden = option->get_name().empty() && !option->get_lnames().empty();
+      option->check(hidden ? given_as("--" + option->get_lnames().front() + ": ") : given);
     }
   });
 }

@@ -22,13 +22,16 @@ Failure<Problem> wrong(std::string_view text, std::string_view why) {
   return {Problem{"'" + std::string(text) + "': " + std::string(why)}};
 }
 
-/// "; did you mean 'tcp://127.0.0.1:4420'?" for what lacks the scheme, or has it in capitals or misspelt.
+/// "; did you mean 'tcp://127.0.0.1:4420'?" for what lacks the scheme, its colon or the port, or has the scheme in capitals or misspelt.
 std::string url_meant(std::string_view text) {
   const std::size_t end = text.find("://");
   std::string_view rest = text, scheme;
   if (end != std::string_view::npos) {
     scheme = text.substr(0, end);
     rest = text.substr(end + 3);
+  } else if (const std::size_t slashes = text.find("//"); slashes != std::string_view::npos) {
+    scheme = text.substr(0, slashes);
+    rest = text.substr(slashes + 2);
   }
   std::string lower(scheme);
   for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -38,8 +41,11 @@ std::string url_meant(std::string_view text) {
   if (meant.empty()) meant = nearest_word(lower, {fabrics::kTcp, fabrics::kRdma});
   const std::size_t colon = rest.rfind(':');
   const bool has_port = colon != std::string_view::npos && colon + 1 < rest.size() && rest[colon + 1] >= '0' && rest[colon + 1] <= '9';
-  if (meant.empty() || !has_port) return {};
-  return "; did you mean '" + std::string(meant) + "://" + std::string(rest) + "'?";
+  const bool is_address = IpAddress::parse(rest).has_value();
+  if (meant.empty() || (!has_port && !is_address)) return {};
+  const bool six = is_address && rest.find(':') != std::string_view::npos;
+  const std::string host = six ? "[" + std::string(rest) + "]" : std::string(rest);
+  return "; did you mean '" + std::string(meant) + "://" + host + (is_address ? ":4420" : "") + "'?";
 }
 
 /// Products answer to names that are no NQN ("nvmet-test"), and are tested under them.

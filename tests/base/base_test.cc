@@ -85,6 +85,7 @@ TEST(Suggest, NamesTheNearestWord) {
   EXPECT_EQ(nearest_word("rmda", words), "rdma");
   EXPECT_EQ(nearest_word("--suit", words), "--suite");
   EXPECT_EQ(nearest_word("kato", words), "kato_ms") << "the beginning of one word";
+  EXPECT_EQ(nearest_word("sed", {"seeds", "steps"}), "seeds") << "letters left out of one word";
   EXPECT_EQ(nearest_word("connect-refuses-sqsize-zero", words), "connect_refuses_sqsize_zero");
   for (const char* far : {"", "x", "golf", "something-else", "no-such-suite"}) EXPECT_EQ(nearest_word(far, words), "") << far;
   EXPECT_EQ(did_you_mean("fabric", words), "; did you mean 'fabrics'?");

@@ -63,6 +63,10 @@ MISSPELT = [
     (["target", "--listen", "tcp://127.0.0.1:4420", "--namespace", "1M", "--nvme-version", "2.2"], "did you mean '2.0'?"),
     (["host", "zone", "tcp://127.0.0.1:1", "--action", "opn"], "did you mean 'open'?"),
     (["run", "--dut", "127.0.0.1:4420"], "did you mean 'tcp://127.0.0.1:4420'?"),
+    (["run", "--dut", "127.0.0.1"], "did you mean 'tcp://127.0.0.1:4420'?"),
+    (["run", "--dut", "tcp//127.0.0.1:4420"], "did you mean 'tcp://127.0.0.1:4420'?"),
+    (["run", "--dut", "fd00::2"], "did you mean 'tcp://[fd00::2]:4420'?"),
+    (["campaign", "--sed", "5"], "did you mean '--seeds'?"),
     (["run", "--dut", "TCP://127.0.0.1:4420"], "did you mean 'tcp://127.0.0.1:4420'?"),
     (["target", "--listen", "tpc://127.0.0.1:4420", "--namespace", "1M"], "did you mean 'tcp://127.0.0.1:4420'?"),
     (["run", "--device", "ND:defualt"], "did you mean 'ND:default'?"),
@@ -83,6 +87,7 @@ def test_what_is_misspelt_gets_a_suggestion(fabricbench, arguments, hint):
 AT = "tcp://127.0.0.95:4420"
 NONSENSE = [
     (["run", "--report", ""], "--report"),
+    (["run", "--output", ""], "--output: the value is empty"),
     (["run", "--suite", ""], "--suite"),
     (["replay", "report/results.json", "--report", ""], "--report"),
     (["campaign", "--output", ""], "--output"),
@@ -108,6 +113,7 @@ NONSENSE = [
     (["host", "connect", "udp://127.0.0.1:4420"], "not a URL"),
     (["host", "connect", "tcp://300.1.1.1:4420"], "300.1.1.1"),
     (["host", "connect", "tcp://[fe80::1%nowhere]:4420"], "nowhere"),
+    (["host", "connect", "tcp://[fe80::1]:4420"], "[fe80::1%INTERFACE]"),
     (["host", "connect", "tcp://127.0.0.1:4420/" + "n" * 224], "223"),
     (["host", "io", "tcp://127.0.0.1:1", "--queue-depth", "0"], "--queue-depth"),
     (["host", "io", "tcp://127.0.0.1:1", "--queue-depth", "-1"], "--queue-depth"),

@@ -44,6 +44,11 @@ TEST(ProductUrl, NamesWhatIsWrong) {
     EXPECT_NE(parsed.error().text.find(wrong), std::string::npos);
   }
   EXPECT_EQ(parse_fabric_url("rdma://1.2.3.4:4420/disk").value().nqn, "disk") << "labs use names that are no NQN";
+  for (const auto& [typed, meant] :
+       {std::pair{"127.0.0.1", "'tcp://127.0.0.1:4420'"}, std::pair{"tcp//1.2.3.4:4421", "'tcp://1.2.3.4:4421'"},
+        std::pair{"fd00::2", "'tcp://[fd00::2]:4420'"}, std::pair{"http://1.2.3.4", "'tcp://1.2.3.4:4420'"}}) {
+    EXPECT_NE(parse_product(typed, "").error().text.find(meant), std::string::npos) << parse_product(typed, "").error().text;
+  }
   EXPECT_TRUE(parse_product("embedded", "").value().embedded);
   EXPECT_NE(parse_product("gopher://1.2.3.4", "").error().text.find("gopher"), std::string::npos);
   EXPECT_FALSE(parse_product("rdma://127.0.0.2:4420", "127.0.0.2")) << "both sides need port 4791";
