@@ -131,6 +131,7 @@ void RdmaControllerChannel::end(std::string why) {
 
 void RdmaControllerChannel::close() {
   if (ended_) return;
+  post_sends();
   ended_ = true;
   link_->take_down();
   void_commands();

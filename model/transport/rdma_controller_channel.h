@@ -75,7 +75,10 @@ class RdmaControllerChannel final : public ControllerChannel, LinkOwner {
   void depart_response(ResponseContext& context, const Command& command);
   std::uint32_t needs(const ResponseContext& context) const;
   void submit(ResponseContext& context);
+  std::uint32_t room() const;
   void post_response(ResponseContext& context);
+  void post_sends();
+  void post_send(const ResponseContext& context);
   void post_writes(const ResponseContext& context, bool last);
   void drain_responses();
 
@@ -115,6 +118,11 @@ class RdmaControllerChannel final : public ControllerChannel, LinkOwner {
   ResponseContext* last_waiting_ = nullptr;
   ResponseContext* first_sent_ = nullptr;
   ResponseContext* last_sent_ = nullptr;
+  /// Of the responses that the device has, the newest: their data is posted, their SENDs follow together.
+  ResponseContext* first_gathered_ = nullptr;
+  std::uint32_t gathered_ = 0;
+  std::uint32_t gathered_bytes_ = 0;  ///< their data
+  Timer<RdmaControllerChannel, &RdmaControllerChannel::post_sends> sends_{"transport.controller.sends", *this};
 };
 
 }  // namespace fb::transport

@@ -39,6 +39,16 @@ class Duel {
   }
   void raw_turn() { turn_of_raw_ = true; }
   void stack_turn() { turn_of_raw_ = false; }
+  /// What both sides have sent for each of so many commands, connecting included: datagrams, and the calls that they took.
+  void show_sent(benchmark::State& state, std::uint64_t commands) const {
+    const auto per = [&](std::uint64_t count) { return static_cast<double>(count) / static_cast<double>(commands); };
+    const auto show = [&](const std::string& side, const net::RealHostCounters& counters) {
+      state.counters[side + "_packets_per_io"] = per(counters.sent);
+      state.counters[side + "_sends_per_io"] = per(counters.send_calls);
+    };
+    show("host", near_.host.counters());
+    show("target", far_.host.counters());
+  }
 
  private:
   void turn() {
@@ -103,6 +113,7 @@ void read_rate(benchmark::State& state) {
     read_rate.push_back(kReads / seconds_of([&] { io.run(kReads); }));
   }
   if (!io.holds_pattern()) state.SkipWithError("the data is wrong");
+  duel.show_sent(state, (kReads + kReads / 10) * read_rate.size());
   state.counters["raw_s"] = median(raw_rate);
   state.counters["reads_s"] = median(read_rate);
   state.counters["ratio"] = median(read_rate) / median(raw_rate);
@@ -131,6 +142,7 @@ void throughput(benchmark::State& state, bool writes) {
     read_rate.push_back(static_cast<double>(kReads * kRead) / read_s);
   }
   if (!writes && !io.holds_pattern()) state.SkipWithError("the data is wrong");
+  duel.show_sent(state, kReads * read_rate.size());
   state.counters["raw_MB_s"] = median(raw_rate) / 1e6;
   state.counters["MB_s"] = median(read_rate) / 1e6;
   state.counters["ratio"] = median(read_rate) / median(raw_rate);
