@@ -50,15 +50,32 @@ bool is_for_products(monitors::Rule rule) {
   return monitors::judges_hosts(rule) || requirement.starts_with("oracle.mi.") || requirement.starts_with("oracle.mctp.");
 }
 
-/// What a case makes of a buffer that was never filled is no verdict on its own rule: the one that was broken is reported for the run.
-void excuse_missing_data(CaseResult& result) {
+/// "no response, the connection ended: a PDU of a reserved type": it is the bench that ended it, for what the product sent.
+bool ended_by_bench(const CaseResult& result) {
+  constexpr std::string_view kEnded = "the connection ended: ";
+  if (result.findings.empty()) return false;
+  const std::string_view seen = result.findings.front().seen;
+  const std::size_t at = seen.find(kEnded);
+  if (at == std::string_view::npos) return false;
+  const std::string_view why = seen.substr(at + kEnded.size());
+  return !why.starts_with("the peer") && !why.starts_with("the controller") && !why.starts_with("C2HTermReq");
+}
+
+/// What a case makes of a buffer that was never filled, or of a connection that could not go on, is no verdict on its own rule:
+/// the rule of the transport that was broken is reported for the run.
+void excuse_consequences(CaseResult& result) {
   constexpr std::string_view kNothingCame = "no C2HData with LAST_PDU came; 0 of ";
-  if (result.verdict != Verdict::fail || result.info->requirement == monitors::facts_of(monitors::Rule::tcp_c2h_last).requirement) return;
+  constexpr std::string_view kTransport = "tcp.";
+  if (result.verdict != Verdict::fail) return;
+  const bool ended = ended_by_bench(result) && !result.info->requirement.starts_with(kTransport);
   for (std::size_t i = 0; i < result.monitored.size(); ++i) {
     const monitors::Finding& found = result.monitored[i];
-    if (!result.blamed[i] || found.rule != monitors::Rule::tcp_c2h_last || found.text.find(kNothingCame) == std::string::npos) continue;
+    const std::string_view broken = monitors::facts_of(found.rule).requirement;
+    if (!result.blamed[i] || broken == result.info->requirement) continue;
+    const bool empty = found.rule == monitors::Rule::tcp_c2h_last && found.text.find(kNothingCame) != std::string::npos;
+    if (!empty && !(ended && broken.starts_with(kTransport))) continue;
     result.verdict = Verdict::inconclusive;
-    result.reason = "the data did not come: " + told(found);
+    result.reason = (empty ? "the data did not come: " : "the connection could not go on: ") + told(found);
     result.findings.clear();
     return;
   }
@@ -74,7 +91,7 @@ void judge_by_monitors(const std::vector<monitors::Finding>& all, bool embedded,
   for (const monitors::Finding& found : findings) {
     result.blamed.push_back(blames_product(found, info.role, embedded) && (embedded || !monitors::only_advises(found.rule)));
   }
-  if (!embedded) excuse_missing_data(result);
+  if (!embedded) excuse_consequences(result);
   // A bench may be misled by a product that breaks rules, and a real one has answers that nobody foresaw.
   if (!embedded || result.verdict != Verdict::pass || !broken_rules(result).empty()) return;
   const auto ours = std::find_if(findings.begin(), findings.end(), [&](const monitors::Finding& found) {

@@ -105,6 +105,32 @@ TEST(MissingData, IsReportedByItsRuleAlone) {
   EXPECT_EQ(rules[0].verdict, Verdict::fail);
 }
 
+// The bench ends a connection on which it cannot go on: whatever a case wanted of it, the rule of the transport was broken.
+TEST(EndedConnection, IsReportedByTheRuleThatEndedIt) {
+  monitors::Finding found;
+  found.rule = monitors::Rule::tcp_plen;
+  found.actor = "peer";
+  found.text = "reserved: PLEN 3 with HLEN 4";
+  const CaseInfo info = fake_case("a", &fails, kConfirmed);
+  const struct {
+    const char* seen;
+    Verdict verdict;
+  } rows[] = {{"no response, the connection ended: a PDU of a reserved type", Verdict::inconclusive},
+              {"no response, the connection ended: the peer closed the connection", Verdict::fail},
+              {"no response, the connection ended: C2HTermReq FES 1", Verdict::fail},
+              {"Success (0/00h)", Verdict::fail}};
+  for (const auto& row : rows) {
+    CaseResult result = run_fake(info, against(false));
+    result.findings = {{"the answer", {"x"}, row.seen}};
+    judge_by_monitors({found}, false, result);
+    EXPECT_EQ(result.verdict, row.verdict) << row.seen;
+    CaseResult alone = run_fake(info, against(false));
+    alone.findings = {{"the answer", {"x"}, row.seen}};
+    judge_by_monitors({}, false, alone);
+    EXPECT_EQ(alone.verdict, Verdict::fail) << "no other rule would be red";
+  }
+}
+
 // A waiver of one way of breaking a rule does not cover the next.
 TEST(BrokenRules, KeepEachWayOfBreakingThem) {
   const CaseInfo info = fake_case("a", &passes, kConfirmed);
