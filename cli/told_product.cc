@@ -12,11 +12,10 @@
 namespace fb::cli {
 
 using drive::Refused;
-using nlohmann::json;
 
 namespace {
 
-std::string referral_url(const json& request) {
+std::string referral_url(const nlohmann::json& request) {
   return fmt::format("{}://{}:{}", request.at("transport").get<std::string>(), request.at("traddr").get<std::string>(),
                      request.at("trsvcid").get<unsigned>());
 }
@@ -60,7 +59,7 @@ const std::map<std::string, ToldProduct::Entry>& ToldProduct::actions() {
   return kActions;
 }
 
-json ToldProduct::greet(const json& hello) {
+nlohmann::json ToldProduct::greet(const nlohmann::json& hello) {
   const Document described = call("rpc.discover");
   std::set<std::string> methods;
   for (const Document& one : described.at("methods")) methods.insert(one.at("name").get<std::string>());
@@ -79,12 +78,12 @@ json ToldProduct::greet(const json& hello) {
   return {{"name", target ? "fabricbench target" : "fabricbench mctp serve"}, {"can", can}};
 }
 
-json ToldProduct::perform(const json& request) {
+nlohmann::json ToldProduct::perform(const nlohmann::json& request) {
   const std::string what = request.at("do").get<std::string>();
   const auto found = actions().find(what);
   if (found == actions().end()) throw Refused("no request '" + what + "'");
   (this->*found->second.action)(request);
-  return json::object();
+  return nlohmann::json::object();
 }
 
 std::string ToldProduct::end(drive::Limit) {
@@ -109,14 +108,14 @@ void ToldProduct::later(const std::string& thing, const std::string& method, Doc
   undo_.once(thing, [this, method, parameters] { call(method, parameters); });
 }
 
-ToldProduct::Document ToldProduct::space(const json& request) {
+ToldProduct::Document ToldProduct::space(const nlohmann::json& request) {
   for (const Document& one : call("namespace.list", whose_)) {
     if (one.at("nsid") == request.at("nsid")) return one;
   }
   throw Refused(fmt::format("there is no namespace {}", request.at("nsid").get<std::uint32_t>()));
 }
 
-void ToldProduct::ana_state(const json& request) {
+void ToldProduct::ana_state(const nlohmann::json& request) {
   Document wanted = whose_, before = whose_;
   wanted["group"] = before["group"] = request.at("group");
   wanted["state"] = request.at("state");
@@ -129,7 +128,7 @@ void ToldProduct::ana_state(const json& request) {
   call("ana.set", wanted);
 }
 
-void ToldProduct::namespace_resize(const json& request) {
+void ToldProduct::namespace_resize(const nlohmann::json& request) {
   const Document now = space(request);
   const auto block_bytes = now.at("block_bytes").get<std::uint64_t>();
   Document wanted = whose_, before = whose_;
@@ -140,7 +139,7 @@ void ToldProduct::namespace_resize(const json& request) {
   call("namespace.resize", wanted);
 }
 
-void ToldProduct::attach(const json& request, bool attached) {
+void ToldProduct::attach(const nlohmann::json& request, bool attached) {
   Document parameters = whose_;
   parameters["nsid"] = request.at("nsid");
   parameters["cntlid"] = request.at("cntlid");
@@ -153,10 +152,10 @@ void ToldProduct::attach(const json& request, bool attached) {
     }
   });
 }
-void ToldProduct::namespace_attach(const json& request) { attach(request, true); }
-void ToldProduct::namespace_detach(const json& request) { attach(request, false); }
+void ToldProduct::namespace_attach(const nlohmann::json& request) { attach(request, true); }
+void ToldProduct::namespace_detach(const nlohmann::json& request) { attach(request, false); }
 
-void ToldProduct::write_protect(const json& request) {
+void ToldProduct::write_protect(const nlohmann::json& request) {
   Document wanted = whose_, before = whose_;
   wanted["nsid"] = before["nsid"] = request.at("nsid");
   before["on"] = space(request).at("write_protected");
@@ -165,7 +164,7 @@ void ToldProduct::write_protect(const json& request) {
   call("namespace.protect", wanted);
 }
 
-void ToldProduct::media_error(const json& request) {
+void ToldProduct::media_error(const nlohmann::json& request) {
   Document wanted = whose_;
   for (const char* const key : {"nsid", "lba", "blocks"}) wanted[key] = request.at(key);
   Document before = whose_;
@@ -188,7 +187,7 @@ void ToldProduct::media_error(const json& request) {
   call("namespace.spoil", wanted);
 }
 
-void ToldProduct::health(const std::string& what, const json& value) {
+void ToldProduct::health(const std::string& what, const nlohmann::json& value) {
   const Document now = call("health.get", whose_);
   Document wanted = whose_, before = whose_;
   before[what] = now.at(what);
@@ -197,12 +196,12 @@ void ToldProduct::health(const std::string& what, const json& value) {
   call("health.set", wanted);
 }
 
-void ToldProduct::power_cycle(const json&) {
+void ToldProduct::power_cycle(const nlohmann::json&) {
   call("power.off");
   call("power.on");
 }
 
-void ToldProduct::subsystem_reset(const json&) { call("subsystem.reset", whose_); }
+void ToldProduct::subsystem_reset(const nlohmann::json&) { call("subsystem.reset", whose_); }
 
 ToldProduct::Document ToldProduct::listed() {
   const Document all = call("subsystem.list");
@@ -221,7 +220,7 @@ void ToldProduct::allow(const std::string& hostnqn, bool on) {
   if (on != before) call(on ? "host.allow" : "host.disallow", parameters);
 }
 
-void ToldProduct::any_host(const json& request) {
+void ToldProduct::any_host(const nlohmann::json& request) {
   Document wanted = whose_, before = whose_;
   before["on"] = listed().at("allow_any_host");
   wanted["on"] = request.at("on");
@@ -229,7 +228,7 @@ void ToldProduct::any_host(const json& request) {
   call("host.allow_any", wanted);
 }
 
-void ToldProduct::referral_add(const json& request) {
+void ToldProduct::referral_add(const nlohmann::json& request) {
   const Document url = {{"url", referral_url(request)}};
   call("referral.add", url);
   undo_.once("referral", [this, url] {
@@ -237,9 +236,9 @@ void ToldProduct::referral_add(const json& request) {
   });
 }
 
-void ToldProduct::referral_remove(const json& request) { call("referral.remove", {{"url", referral_url(request)}}); }
+void ToldProduct::referral_remove(const nlohmann::json& request) { call("referral.remove", {{"url", referral_url(request)}}); }
 
-void ToldProduct::subsystem_hide(const json&) {
+void ToldProduct::subsystem_hide(const nlohmann::json&) {
   for (const Document& one : call("listener.list")) {
     if (!one.at("url").get<std::string>().ends_with("://" + at_)) continue;
     Document parameters = whose_;
@@ -251,7 +250,7 @@ void ToldProduct::subsystem_hide(const json&) {
   throw Refused("the target does not listen at " + at_);
 }
 
-void ToldProduct::link(const json& request) {
+void ToldProduct::link(const nlohmann::json& request) {
   Document wanted = whose_, before = whose_;
   wanted["port"] = before["port"] = request.at("port");
   wanted["on"] = request.at("up");
@@ -260,7 +259,7 @@ void ToldProduct::link(const json& request) {
   call("link.set", wanted);
 }
 
-void ToldProduct::command_time(const json& request) {
+void ToldProduct::command_time(const nlohmann::json& request) {
   Document wanted = whose_, before = whose_;
   for (const Document& one : call("drive.list")) {
     if (!whose_.contains("eid") || one.at("eid") == whose_.at("eid"))
