@@ -179,6 +179,8 @@ class RealArranger final : public Arranger {
 
   void request(Request which, json fields) {
     const std::string what(name_of(which));
+    // What the traffic has shown of the product so far need not be so any more.
+    evidence::behind_the_wire(world_);
     struct Said {
       bool done = false;
       std::string why;
