@@ -17,9 +17,11 @@ BMC = ROOT / "examples" / "arrange" / "bmc.py"
 
 @pytest.fixture
 def arranged_cases(fabricbench):
-    """The names of the cases of a role that request something."""
+    """The names of the cases of a role that request something, but for those that are about time."""
     def cases(role):
-        return [one["name"] for one in fabricbench("list", "--role", role, "--json").json["cases"] if one["requests"]]
+        timed = ("mi.event.", "mi.mpr.")
+        return [one["name"] for one in fabricbench("list", "--role", role, "--json").json["cases"]
+                if one["requests"] and not one["requirement"].startswith(timed)]
     return cases
 
 
@@ -59,7 +61,7 @@ def test_arranged_cases_judge_a_target_in_another_process(fabricbench, disk, arr
                          "--json", timeout=280)
     verdicts = by_verdict(result.json)
     assert result.code == 0, result.err + json.dumps(verdicts, indent=1)
-    assert len(verdicts["pass"]) >= 40, verdicts
+    assert len(verdicts["pass"]) >= 50, verdicts
     assert set(verdicts) <= {"pass", "skip"}, verdicts
     # What was changed is what it was, but for what hosts have written.
     after = [ctl(fabricbench, socket_path, method) for method in ("namespace.list", "ana.get", "health.get", "referral.list")]
@@ -156,11 +158,11 @@ def drive(tmp_path):
 def test_arranged_cases_judge_a_drive_in_another_process(fabricbench, drive, arranged_cases):
     port, socket_path = drive
     before = ctl(fabricbench, socket_path, "health.get")
-    result = fabricbench("run", "--dut", f"serial:{port}", "--arrange", f"{PROGRAM} mctp drive --control {socket_path}", "--slow",
+    result = fabricbench("run", "--dut", f"serial:{port}", "--arrange", f"{PROGRAM} mctp drive --control {socket_path}",
                          "--case", ",".join(arranged_cases("endpoint")), "--json", timeout=280)
     verdicts = by_verdict(result.json)
     assert result.code == 0, result.err + json.dumps(verdicts, indent=1)
-    assert len(verdicts["pass"]) >= 20 and set(verdicts) <= {"pass", "skip"}, verdicts
+    assert len(verdicts["pass"]) >= 10 and set(verdicts) <= {"pass", "skip"}, verdicts
     assert ctl(fabricbench, socket_path, "health.get") == before
 
 
