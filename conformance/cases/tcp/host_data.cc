@@ -64,6 +64,30 @@ void expect_padding(Check& check, const SeenPdu& pdu) {
   check.bytes("padding", begin, Bytes(begin.size()));
 }
 
+/// Data begins at the first multiple of the alignment behind the header, whatever CPDA is.
+void expect_every_alignment(HostBench& bench, Check& check, PduType type) {
+  Scene scene(bench);
+  for (const unsigned cpda : {0u, 1u, 2u, 7u, 16u, 17u, 30u, 31u}) {
+    scene.middle.to_host = [cpda](Connection&, std::vector<Bytes>& pdus) {
+      if (is(pdus.front(), PduType::ic_resp)) pdus.front()[10] = static_cast<std::uint8_t>(cpda);
+    };
+    const std::size_t before = scene.middle.connections().size();
+    scene.connect();
+    for (const std::uint32_t bytes : {512u, kLarge}) bench.product().write(bench.nsid(), 0, bench.keep(pattern(bytes))).wait_for(kLong);
+    std::size_t found = 0;
+    for (std::size_t i = before; i < scene.middle.connections().size(); ++i) {
+      for (const SeenPdu& pdu : scene.middle.connections()[i]->said()) {
+        if (!pdu.is(type) || !data_behind(pdu)) continue;
+        ++found;
+        const std::size_t head = pdu.hlen() + (pdu.has(flag::hdgstf) ? tcp::kDigestBytes : 0), unit = 4 * (std::size_t{cpda} + 1);
+        check.equal("PDO with CPDA " + std::to_string(cpda) + " of " + pdu.text(), std::size_t{pdu.pdo()}, (head + unit - 1) / unit * unit);
+      }
+    }
+    check.precondition(found > 0, "the host sends PDUs with data");
+    bench.product().disconnect().wait_for(kLong);
+  }
+}
+
 const std::vector<Asked> kWhole = {{0x4242, 0, kLarge}};
 
 }  // namespace
@@ -140,6 +164,10 @@ CONFORMANCE_CASE(tcp_host_aligns_in_capsule_data, "tcp.host.capsule.alignment", 
     expect_padding(check, seen.pdu);
   }
   check.precondition(found > 0, "the host sends data in capsules");
+}
+
+CONFORMANCE_CASE(tcp_host_aligns_in_capsule_data_to_every_cpda, "tcp.host.capsule.alignment", roles::host) {
+  expect_every_alignment(bench, check, PduType::capsule_cmd);
 }
 
 // ---- H2CData ----
@@ -259,6 +287,10 @@ CONFORMANCE_CASE(tcp_host_aligns_h2cdata, "tcp.host.h2cdata.alignment", roles::h
   ask_for_alignment(scene);
   scene.connect();
   for (const SeenPdu& pdu : fetch(scene, check, kLarge, kWhole).all()) expect_padding(check, pdu);
+}
+
+CONFORMANCE_CASE(tcp_host_aligns_h2cdata_to_every_cpda, "tcp.host.h2cdata.alignment", roles::host) {
+  expect_every_alignment(bench, check, PduType::h2c_data);
 }
 
 CONFORMANCE_CASE(tcp_host_leaves_reserved_bytes_of_data_zero, "tcp.host.h2cdata.reserved", roles::host) {

@@ -119,7 +119,8 @@ std::size_t each_pdu(Scene& scene, See&& see) {
 
 void some_io(Scene& scene) {
   HostBench& bench = scene.bench;
-  for (const std::uint32_t bytes : {4096u, kLarge}) {
+  // Also more than 32 KiB and 64 KiB in one PDU, where the controller takes it, and an odd rest.
+  for (const std::uint32_t bytes : {4096u, kLarge, 4 * kLarge, 4 * kLarge + 512}) {
     Bytes& data = bench.keep(pattern(bytes));
     bench.product().write(bench.nsid(), 0, data).wait_for(kLong);
     bench.product().read(bench.nsid(), 0, data).wait_for(kLong);

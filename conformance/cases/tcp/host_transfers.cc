@@ -15,6 +15,26 @@ Record<tcp::DataPdu> c2h(std::uint16_t cid, std::uint32_t offset, std::uint32_t 
   return data_header(PduType::c2h_data, cid, offset, length, static_cast<std::uint8_t>(flags));
 }
 
+/// The host gets a PDU for an identifier that differs from the outstanding one in one high bit: that of a generation, where a
+/// host has one.
+void near_identifiers_end(HostBench& bench, Check& check, std::uint8_t opcode, std::uint32_t bytes, std::string_view after,
+                          const Say& say) {
+  Scene scene(bench);
+  for (const unsigned bit : {15u, 8u}) {
+    scene.caught = nullptr;
+    scene.connect();
+    scene.catch_command(opcode);
+    Bytes& data = bench.keep(pattern(bytes));
+    auto doing = opcode == kRead ? bench.product().read(bench.nsid(), 0, data) : bench.product().write(bench.nsid(), 0, data);
+    Connection& c = scene.needed(check, "the host sends its command");
+    say(c, static_cast<std::uint16_t>(scene.cid ^ 1u << bit));
+    expect_host_ends(check, c, bench.world(), after, {{FatalStatus::invalid_header_field, 8}});
+    c.reset();
+    doing.wait_for(kGoodbye);
+    bench.product().disconnect().wait_for(kLong);
+  }
+}
+
 void write_ends(HostBench& bench, Check& check, std::string_view after, const Say& say, const std::vector<Fatal>& allowed) {
   expect_end_of_command(bench, check, kWrite, kLarge, after, say, allowed);
 }
@@ -31,6 +51,11 @@ constexpr host_with kWithoutFlowControl{"disable_sqflow", [](EmbeddedSetup& setu
 CONFORMANCE_CASE(tcp_host_refuses_r2t_of_an_unknown_command, "tcp.host.r2t.cccid", roles::host) {
   write_ends(bench, check, "an R2T for an unknown command",
              [](Connection& c, std::uint16_t cid) { c.say(r2t(another(cid), 1, 0, kLarge)); }, {{FatalStatus::invalid_header_field, 8}});
+}
+
+CONFORMANCE_CASE(tcp_host_refuses_r2t_of_a_near_identifier, "tcp.host.r2t.cccid", roles::host) {
+  near_identifiers_end(bench, check, kWrite, kLarge, "an R2T whose CCCID differs in one bit",
+                       [](Connection& c, std::uint16_t cid) { c.say(r2t(cid, 1, 0, kLarge)); });
 }
 
 CONFORMANCE_CASE(tcp_host_refuses_r2t_beyond_its_buffer, "tcp.host.r2t.range", roles::host) {
@@ -141,6 +166,11 @@ CONFORMANCE_CASE(tcp_host_refuses_c2hdata_of_an_unknown_command, "tcp.host.c2hda
   read_ends(bench, check, "C2HData for an unknown command",
             [](Connection& c, std::uint16_t cid) { c.say(c2h(another(cid), 0, kBytes, flag::last_pdu), pattern(kBytes)); },
             {{FatalStatus::invalid_header_field, 8}});
+}
+
+CONFORMANCE_CASE(tcp_host_refuses_c2hdata_of_a_near_identifier, "tcp.host.c2hdata.cccid", roles::host) {
+  near_identifiers_end(bench, check, kRead, kBytes, "C2HData whose CCCID differs in one bit",
+                       [](Connection& c, std::uint16_t cid) { c.say(c2h(cid, 0, kBytes, flag::last_pdu), pattern(kBytes)); });
 }
 
 CONFORMANCE_CASE(tcp_host_refuses_c2hdata_beyond_its_buffer, "tcp.host.c2hdata.range", roles::host) {
