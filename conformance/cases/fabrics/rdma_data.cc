@@ -1,4 +1,6 @@
 // Capsules and data over RDMA: the order of data and response, keys, SGLs.
+#include <algorithm>
+
 #include "conformance/cases/answers.h"
 #include "conformance/cases/fabrics/common.h"
 #include "conformance/cases/fabrics/own_device.h"
@@ -125,12 +127,19 @@ CONFORMANCE_CASE(response_is_one_send, "fabrics.rdma.response.single-send", role
 }
 
 CONFORMANCE_CASE(key_is_kept_where_nobody_asked, "fabrics.rdma.invalidate.only-asked", roles::controller, needs{&a_namespace}) {
-  host::RawQueue& queue = bench.associate().open_io();
+  RawAssociation& association = bench.associate();
   const auto [blocks, bytes] = extent(bench);
-  host::RawQueue::Exposed& memory = queue.expose(Bytes(kRoom));
-  const host::RawReply reply = read_into(check, bench, queue, blocks, memory.sgl(bytes));
-  check.success(reply, "Read");
-  check.that(!reply.facts.invalidated, "the response invalidates no key", "it invalidates one");
+  for (unsigned index = 0; index < std::clamp(unsigned{bench.declared().io_queues}, 1u, 3u); ++index) {
+    host::RawQueue& queue = association.open_io(bench.io_qid(index));
+    host::RawQueue::Exposed& memory = queue.expose(Bytes(kRoom));
+    const host::RawReply reply = read_into(check, bench, queue, blocks, memory.sgl(bytes));
+    check.success(reply, "Read");
+    check.that(!reply.facts.invalidated, "the response invalidates no key", "it invalidates one");
+    const auto command = host::as_sqe(host::write(bench.nsid(), bench.first_lba(), blocks));
+    const host::RawReply written = answered(check, queue.send_command(with_sgl(command, memory.sgl(bytes))).wait());
+    check.success(written, "Write");
+    check.that(!written.facts.invalidated, "the response to a Write invalidates no key", "it invalidates one");
+  }
 }
 
 CONFORMANCE_CASE(key_of_the_command_is_invalidated, "fabrics.rdma.invalidate.right-key", roles::controller, needs{&a_namespace},

@@ -66,11 +66,15 @@ host::RawReply read_into(Check& check, ControllerBench& bench, host::RawQueue& q
 /// A command whose list of descriptors lies in its capsule; `length` is that of the segment.
 host::RawReply send_by_list(Check& check, host::RawQueue& queue, const nvme::Sqe& sqe, const std::vector<SglDescriptor>& list,
                             std::uint32_t length, std::uint32_t offset = 0) {
-  Bytes behind(offset);
-  for (const SglDescriptor& one : list) {
+  Bytes behind;
+  const auto add = [&](const SglDescriptor& one) {
     const auto bytes = one.bytes();
     behind.insert(behind.end(), bytes.begin(), bytes.end());
-  }
+  };
+  // Before the list, descriptors in another order: who begins at 0 moves the data to the wrong places.
+  for (std::size_t i = 1; behind.size() < offset; ++i) add(list[i % list.size()]);
+  behind.resize(offset);
+  for (const SglDescriptor& one : list) add(one);
   SglDescriptor segment = SglDescriptor::list_in_capsule(0, 0);
   segment.address = offset;
   segment.length = length;
@@ -331,8 +335,12 @@ CONFORMANCE_CASE(an_unknown_subtype_of_a_key_is_refused, "fabrics.sgl.keyed-subt
   const auto [blocks, bytes] = extent(bench);
   host::RawQueue::Exposed& memory = queue.expose(Bytes(bytes, kUntouched));
   SglDescriptor sgl = memory.sgl(bytes);
-  sgl.subtype = 2;
-  check.status(read_into(check, bench, queue, 0, blocks, sgl), sc::sgl_descriptor_type_invalid, "Read");
+  // An offset in the capsule is another type's; the others are reserved.
+  for (const unsigned subtype : {2u, 1u, 4u, 8u, 9u}) {
+    sgl.subtype = static_cast<std::uint8_t>(subtype);
+    check.status(read_into(check, bench, queue, 0, blocks, sgl), sc::sgl_descriptor_type_invalid,
+                 "Read with subtype " + std::to_string(subtype));
+  }
 }
 
 CONFORMANCE_CASE(a_long_admin_capsule_is_not_executed, "fabrics.rdma.capsule.admin-long", roles::controller, sends_malformed) {
@@ -356,13 +364,16 @@ CONFORMANCE_CASE(host_admin_capsules_have_no_data, "fabrics.rdma.host.admin-caps
 
 CONFORMANCE_CASE(host_request_names_its_controller, "fabrics.rdma.host.cntlid", roles::host) {
   bench.script.refuses = [](const CommandContext&, subsystem::Refusal&) { return false; };
-  bench.product().connect({.io_queues = 1}).wait_for(30_s);
-  check.precondition(bench.requests().size() == 2, "two connection requests, for the admin queue and an I/O queue");
-  const auto connects = bench.commands(1);
-  check.precondition(!connects.empty() && connects.front()->fctype() == 0x01 && connects.front()->data.size() == fabrics::ConnectData::size,
-                     "the first command of the I/O queue is Connect");
-  const std::uint16_t cntlid = View<fabrics::ConnectData>{connects.front()->data}.get(fabrics::connect_data::cntlid);
-  for (const std::size_t queue : {0u, 1u}) {
+  constexpr std::uint16_t kQueues = 3;
+  bench.product().connect({.io_queues = kQueues}).wait_for(30_s);
+  check.precondition(bench.requests().size() == 1 + kQueues, "connection requests for the admin queue and three I/O queues");
+  bool all_named = true, any_named = false;
+  for (std::uint16_t queue = 0; queue <= kQueues; ++queue) {
+    const auto connects = bench.commands(queue);
+    check.precondition(
+        !connects.empty() && connects.front()->fctype() == 0x01 && connects.front()->data.size() == fabrics::ConnectData::size,
+        "the first command of each queue is Connect");
+    const std::uint16_t cntlid = View<fabrics::ConnectData>{connects.front()->data}.get(fabrics::connect_data::cntlid);
     const auto request = View<fabrics::RdmaRequest>::over(bench.requests()[queue]);
     check.require(request.has_value(), "32 bytes of private data", "fewer");
     const std::uint16_t named = request->get(fabrics::rdma_request::cntlid);
@@ -370,9 +381,13 @@ CONFORMANCE_CASE(host_request_names_its_controller, "fabrics.rdma.host.cntlid", 
       check.equal("CNTLID in the request of the admin queue", named, 0u);
     } else {
       // The field was reserved before it had a name.
-      check.equal("CNTLID in the request of an I/O queue", named, OneOf<std::uint16_t>{{0, cntlid}});
+      check.equal("CNTLID in the request of I/O queue " + std::to_string(queue), named, OneOf<std::uint16_t>{{0, cntlid}});
+      all_named = all_named && named != 0;
+      any_named = any_named || named != 0;
     }
   }
+  // A host knows the field or does not know it.
+  check.that(all_named == any_named, "the requests of all I/O queues name the controller, or none does", "some do");
 }
 
 }  // namespace fb::conformance
