@@ -12,10 +12,13 @@ namespace {
 
 /// Above LBA 2^34 and byte offset 2^43; nothing of it lies in memory before it is written.
 constexpr std::uint64_t kManyBlocks = std::uint64_t{1} << 35;
+/// More than a page, and as much as hosts commonly use.
+constexpr std::uint32_t kLargeCapsule = 16384;
 
 void large_namespaces(EmbeddedSetup& setup) {
   setup.subsystem.namespace_management.capacity_bytes = kManyBlocks * 2 * 4096;
   for (auto& space : setup.namespaces) space.blocks = kManyBlocks;
+  setup.fabric.in_capsule_bytes = kLargeCapsule;
 }
 
 /// What the block at this LBA of this namespace holds.
@@ -45,12 +48,20 @@ struct Transfer {
   std::size_t blocks;
 };
 
-/// The first, those around LBA 2^32, those around byte offset 2^32, and the last, each with another length.
+/// The first, those around LBA 2^32, those around byte offset 2^32, and the last, each with another length; two fit into a capsule.
 std::vector<Transfer> transfers(std::size_t block_bytes) {
   constexpr std::uint64_t k32 = std::uint64_t{1} << 32;
   const std::size_t long_one = 65536 / block_bytes + 1, longer = (std::size_t{1} << 20) / block_bytes + 3;
-  return {{0, 1},       {k32 / block_bytes - 2, 5}, {7, long_one},         {k32 - 2, 5},
-          {k32 + 7, 1}, {k32 - 11, long_one},       {k32 * 5 + 3, longer}, {kManyBlocks - long_one, long_one}};
+  return {{0, 1},
+          {k32 / block_bytes - 2, 5},
+          {7, long_one},
+          {k32 - 2, 5},
+          {k32 + 7, 1},
+          {99, 8192 / block_bytes + 1},
+          {77, kLargeCapsule / block_bytes},
+          {k32 - 11, long_one},
+          {k32 * 5 + 3, longer},
+          {kManyBlocks - long_one, long_one}};
 }
 
 /// One write and one read; what the commands carry has to be what their LBAs say.
