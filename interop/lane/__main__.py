@@ -232,7 +232,8 @@ def kind_of(cell: Cell) -> str:
 
 
 def newest(cells: list[Cell]) -> list[Cell]:
-    """Of each kind the cell with the newest settled kernel, without those that wait for nearly all of their time."""
+    """Of each kind the cell with the newest settled kernel, without those that wait for nearly all of their time or whose outcome
+    is not recorded yet."""
     best: dict[str, Cell] = {}
     for one in cells:
         if version_of(one.kernel) > version_of(SETTLED):
@@ -240,7 +241,7 @@ def newest(cells: list[Cell]) -> list[Cell]:
         kept = best.setdefault(kind_of(one), one)
         if version_of(one.kernel) > version_of(kept.kernel):
             best[kind_of(one)] = one
-    return [one for one in best.values() if not one.waits]
+    return [one for one in best.values() if one.recorded and not one.waits]
 
 
 def chosen_of(patterns: list[str], whole: bool = True) -> list[Cell]:

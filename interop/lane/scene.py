@@ -128,6 +128,7 @@ class Cell:
     flavour: str  # the image that it boots
     alone: bool = False  # nothing else at the same time: it measures
     waits: bool = False  # for nearly all of its time
+    recorded: bool = True  # its outcome: otherwise it runs with --all or by name alone
 
 
 CELLS: list[Cell] = []
@@ -145,12 +146,12 @@ def version_of(kernel: str) -> list[int]:
 
 
 def cell(name: str, title: str, kernels: tuple[str, ...] = ("6.1",), link: str = "tap",
-         limit_s: int = 240, flavour: str = "", alone: bool = False, waits: bool = False):
+         limit_s: int = 240, flavour: str = "", alone: bool = False, waits: bool = False, recorded: bool = True):
     """Registers a cell, once for each kernel; `flavour` where it is not the stock kernel."""
     def register(function: Callable[[Scene], str]) -> Callable[[Scene], str]:
         for kernel in kernels:
             CELLS.append(Cell(f"{name}-{kernel}", f"{title}, Linux {kernel}", kernel, link, limit_s,
-                              function, flavour or kernel, alone, waits))
+                              function, flavour or kernel, alone, waits, recorded))
         return function
     return register
 

@@ -507,8 +507,10 @@ void TcpHostChannel::deliver(ByteView bytes, const ResponseFacts& facts) {
     cqe.set(nvme::cqe::status, nvme::sc::transient_transport_error);
   }
   ResponseFacts all = facts;
-  all.data_missing =
+  const bool missing =
       slot != nullptr && slot->direction == Direction::from_controller && !slot->may_be_short && slot->moved < slot->data.size();
+  // A host that does not look is none that notices here.
+  all.data_missing = missing && !departs_at("tcp.c2h_data.short_success") && !departs_at("tcp.lost.completes");
   handler_.on_response(cqe.bytes(), all);
 }
 

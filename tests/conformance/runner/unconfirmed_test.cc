@@ -136,7 +136,11 @@ TEST(BrokenRules, KeepEachWayOfBreakingThem) {
   const CaseInfo info = fake_case("a", &passes, kConfirmed);
   CaseResult result = run_fake(info, against(false));
   std::vector<monitors::Finding> found(4);
-  for (auto& one : found) one = {.rule = monitors::Rule::nvme_completion_twice, .actor = "peer", .text = "command 7 is completed again"};
+  for (monitors::Finding& one : found) {
+    one.rule = monitors::Rule::nvme_completion_twice;
+    one.actor = "peer";
+    one.text = "command 7 is completed again";
+  }
   found[1].text = "command 9 is completed again";
   found[2].text = "the Connect of queue 3 is completed again";
   judge_by_monitors(found, false, result);
