@@ -46,6 +46,7 @@ constexpr std::pair<std::string_view, Rule> kOnPurpose[] = {
     {"an_answer_of_the_other_slot_is_not_believed", Rule::mi_slot},
     {"an_empty_last_is_refused", Rule::rdma_size},
     {"an_ip_header_of_the_other_ip_version_is_rejected", Rule::cm_request},
+    {"an_unfinished_message_is_given_up", Rule::mi_one_command},
     {"another_message_type_is_not_believed", Rule::mi_integrity},
     {"answers_to_other_requests_are_not_taken", Rule::mctp_control_bits},
     {"capsule_before_icreq_is_not_served", Rule::tcp_icreq_first},

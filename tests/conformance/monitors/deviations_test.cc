@@ -289,7 +289,7 @@ TEST(MonitoredCases, LeaveARuleThatTheirProductBreaksToTheRun) {
   EXPECT_EQ(rule.info->requirement, "nvme.completion.reserved");
   EXPECT_EQ(rule.verdict, Verdict::fail);
   EXPECT_NE(rule.reason.find("nvme.completion.reserved (nvme_completion_phase): packet "), std::string::npos) << rule.reason;
-  EXPECT_EQ(rule.findings.at(0).seen, "the product breaks this rule");
+  EXPECT_EQ(rule.findings.at(0).seen, "the response to command 2 has its phase bit set");
   EXPECT_EQ(rule.shown_by, (std::vector<const CaseInfo*>{one, other}));
   options.monitors = false;
   EXPECT_EQ(run_cases({one, other}, options).cases.size(), 2u);
