@@ -61,8 +61,8 @@ def renewed(text: str, tables: dict[str, str]) -> str:
 
 def has_all_outcomes(text: str) -> bool:
     seen = next((match.group(0) for match in PART.finditer(text) if match.group(2) == "seen"), "")
-    # Kernels that are not settled yet come and go.
-    settled = [one.name for one in CELLS if version_of(one.kernel) <= version_of(SETTLED)]
+    # Kernels that are not settled yet come and go, and so do cells whose outcome is not recorded.
+    settled = [one.name for one in CELLS if one.recorded and version_of(one.kernel) <= version_of(SETTLED)]
     later = {one.name for one in CELLS} - set(settled)
     return [name for name in re.findall(r"^\| `(\S+)`", seen, re.MULTILINE) if name not in later] == settled
 
