@@ -259,7 +259,8 @@ RunResult run_cases(const std::vector<const CaseInfo*>& cases, const RunOptions&
     run.digest = mix64(run.digest ^ hash_name(result.info->name) ^ hash_name(result.transport) ^ lane) ^ result.digest;
     run.cases.push_back(std::move(result));
   }
-  for (CaseResult& rule : results_of_rules(run.cases, declarations.findings(), options.product)) {
+  // The caller's product: results name its transport longer than this function lasts.
+  for (CaseResult& rule : results_of_rules(run.cases, declarations.findings(), wished.product)) {
     run.cases.push_back(std::move(rule));
   }
   if (const std::string remark = waits.remark(); !remark.empty()) run.remarks.push_back(remark);

@@ -155,15 +155,16 @@ Duration Controller::on_queue_timeout(Queue& queue, Command& command) {
   const std::string where = " on queue " + std::to_string(queue.qid());
   HostError error;
   error.kind = HostError::Kind::timeout;
-  error.text = "no answer to " +
-               std::string(queue.qid() == 0 ? command_name(command.sqe) : nvme::io_opcode_name(command.sqe.get(nvme::sqe::opcode))) + where;
+  const bool fabrics_command = command.sqe.get(nvme::sqe::opcode) == nvme::kFabricsOpcode;
+  const bool is_io = queue.qid() != 0 && !fabrics_command;
+  error.text =
+      "no answer to " + std::string(is_io ? nvme::io_opcode_name(command.sqe.get(nvme::sqe::opcode)) : command_name(command.sqe)) + where;
   if (&command == keep_alive_call_) {
     if (departs(point::keep_alive_unwatched)) return Duration::forever();
     world_.trace().mark("host.keep_alive.lost");
     fail(std::move(error));
     return Duration::forever();
   }
-  const bool fabrics_command = command.sqe.get(nvme::sqe::opcode) == nvme::kFabricsOpcode;
   if (!live() || fabrics_command) {
     fail(std::move(error));
     return Duration::forever();
