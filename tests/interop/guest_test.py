@@ -327,7 +327,7 @@ class Complaints(unittest.TestCase):
 
 class Cells(unittest.TestCase):
     def test_names_are_unique(self):
-        names = [one.name for one in matrix.CELLS]
+        names = [one.name for one in matrix.CELLS if one.recorded]
         self.assertEqual(len(names), len(set(names)))
 
     def test_an_unknown_machine_is_not_run(self):
@@ -344,7 +344,7 @@ class Document(unittest.TestCase):
         return document.renewed("before\n<!-- table: seen -->\n<!-- end -->\n", {"seen": document.outcomes(results)})
 
     def test_it_holds_each_cell(self):
-        names = [one.name for one in matrix.CELLS]
+        names = [one.name for one in matrix.CELLS if one.recorded]
         whole = self.table(names)
         self.assertTrue(document.has_all_outcomes(whole))
         self.assertEqual(document.renewed(whole, {}), whole)
