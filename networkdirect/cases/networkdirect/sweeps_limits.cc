@@ -238,7 +238,12 @@ CONFORMANCE_CASE(nd_results_are_taken_once_in_batches_of_any_size, "networkdirec
       std::vector<ND2_RESULT> results(batch);
       std::uintptr_t taken = 0;
       for (const ULONG expected : {batch, ULONG{1}, ULONG{0}}) {
-        const ULONG count = side->queue->GetResults(results.data(), batch);
+        ULONG count = side->queue->GetResults(results.data(), batch);
+        // On a busy machine nothing may have come yet.
+        for (int more = 0; more < 100 && count == 0 && expected != 0; ++more) {
+          bench.nd().pass(kNdQuiet);
+          count = side->queue->GetResults(results.data(), batch);
+        }
         if (!check.equal(what, count, expected)) return;
         for (ULONG i = 0; i < count; ++i) {
           if (!check.that(results[i].RequestContext == nd_tag(100 + taken++), "each result comes once, in order", "they do not")) return;
