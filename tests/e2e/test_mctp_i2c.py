@@ -1,14 +1,10 @@
 """Programs for I2C, unmodified, on the drives of a virtual bus: i2c-tools and python3-smbus of the distribution."""
 
 import os
-import shutil
 import subprocess
 import textwrap
 
-import pytest
-
 PYTHON = "/usr/bin/python3"
-pytestmark = pytest.mark.skipif(shutil.which("i2cget", path="/usr/sbin:/usr/bin") is None, reason="i2c-tools are not installed")
 
 
 def run_i2c(fabricbench, *program):
