@@ -259,6 +259,15 @@ CONFORMANCE_CASE(controller_health_follows_smart, "mi.chsp.smart", roles::endpoi
 
 namespace {
 
+constexpr std::uint8_t kTemperature = 1u << 1;  // of the warnings
+constexpr std::uint32_t kNever = 0xFFFF;        // a threshold that no temperature reaches
+
+auto several_controllers(EndpointBench& bench, Check& check) {
+  const auto ids = controllers_of(bench);
+  check.precondition(ids.size() >= 2, "two controllers");
+  return ids;
+}
+
 void limit_temperature(EndpointBench& bench, Check& check, std::uint16_t cntlid, std::uint32_t kelvins) {
   nvme::Sqe sqe;
   sqe.set(nvme::sqe::opcode, nvme::AdminOpcode::set_features)
@@ -271,10 +280,7 @@ void limit_temperature(EndpointBench& bench, Check& check, std::uint16_t cntlid,
 
 CONFORMANCE_CASE(warnings_are_of_their_controller, "mi.chsp.warning.own", roles::endpoint,
                  arranged("a temperature threshold of each controller")) {
-  constexpr std::uint8_t kTemperature = 1u << 1;
-  constexpr std::uint32_t kNever = 0xFFFF;
-  const auto ids = controllers_of(bench);
-  check.precondition(ids.size() >= 2, "two controllers");
+  const auto ids = several_controllers(bench, check);
   const auto limit = [&](std::uint16_t cntlid, std::uint32_t kelvins) { limit_temperature(bench, check, cntlid, kelvins); };
   const std::uint16_t now = bench.drive().subsystem().temperature();
   for (const std::uint16_t id : ids) limit(id, kNever);
@@ -295,10 +301,7 @@ CONFORMANCE_CASE(warnings_are_of_their_controller, "mi.chsp.warning.own", roles:
 
 CONFORMANCE_CASE(a_warning_of_any_controller_is_the_subsystems, "mi.health.warnings", roles::endpoint,
                  arranged("a temperature threshold of each controller")) {
-  constexpr std::uint8_t kTemperature = 1u << 1;
-  constexpr std::uint32_t kNever = 0xFFFF;
-  const auto ids = controllers_of(bench);
-  check.precondition(ids.size() >= 2, "two controllers");
+  const auto ids = several_controllers(bench, check);
   const std::uint16_t now = bench.drive().subsystem().temperature();
   const auto told_as = [&](bool warns, const std::string& what) {
     const std::uint8_t inverted = View<mi::SubsystemHealth>{health(bench, check)}.get(mi::subsystem_health::sw);

@@ -232,10 +232,10 @@ CONFORMANCE_CASE(lba_status_log_adds_up, "nvme.lba-status.log", roles::controlle
   LbaStatusScene scene(bench, check);
   scene.spoil(kLba + 3);
   // Blocks of other namespaces are lost in the embedded product alone.
-  std::vector<std::uint32_t> spoilt = {scene.io.nsid};
+  std::vector<std::uint32_t> marked = {scene.io.nsid};
   for (const host::NamespaceFacts& facts : bench.declared().namespaces) {
     if (!bench.embedded() || facts.nsid == scene.io.nsid) continue;
-    if (scene.io.io.send(host::write_uncorrectable(facts.nsid, kLba + 3, 1)).wait().ok()) spoilt.push_back(facts.nsid);
+    if (scene.io.io.send(host::write_uncorrectable(facts.nsid, kLba + 3, 1)).wait().ok()) marked.push_back(facts.nsid);
   }
   const auto list = scene.admin().send(host::identify(nvme::Cns::active_namespace_list), 4096).wait();
   check.precondition_success(list, "Identify, active namespace list");
@@ -250,7 +250,7 @@ CONFORMANCE_CASE(lba_status_log_adds_up, "nvme.lba-status.log", roles::controlle
     const bool action = one.action == LbaStatusAction::scan || one.action == LbaStatusAction::tracked;
     check.that(action, "RATYPE is 10h or 11h", words(static_cast<unsigned>(one.action)));
   }
-  for (const std::uint32_t nsid : spoilt) {
+  for (const std::uint32_t nsid : marked) {
     const bool there =
         std::any_of(log.namespaces.begin(), log.namespaces.end(), [nsid](const nvme::LbaStatusRanges& one) { return one.nsid == nsid; });
     if (log.length <= kLogRoom) check.that(there, fmt::format("namespace {}, which has a lost block, has an element", nsid), "it has none");
