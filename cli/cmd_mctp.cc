@@ -122,14 +122,10 @@ MctpBusOptions bus_options(const MctpArguments& arguments) {
                       " ('fabricbench list --drives' shows them)");
     }
   }
-  std::vector<std::string> names = arguments.deviations;
-  if (!arguments.like.empty()) {
-    const std::vector<std::string> media(conformance::kMedia.begin(), conformance::kMedia.end());
-    for (const std::string& one : or_throw(conformance::personality(arguments.like, {deviations::Product::endpoint}, media)).names()) {
-      names.push_back(one);
-    }
-  }
-  options.deviations = or_throw(deviations::DeviationSet::of_names(names, deviations::Product::endpoint));
+  const std::vector<std::string> media(conformance::kMedia.begin(), conformance::kMedia.end());
+  std::vector<std::string> names =
+      or_throw(deviations::DeviationSet::of_names(arguments.deviations, deviations::Product::endpoint)).names();
+  options.deviations = or_throw(conformance::with_personality(std::move(names), arguments.like, {deviations::Product::endpoint}, media));
   for (const auto* chosen : options.deviations.chosen()) {
     if (chosen->product == deviations::Product::endpoint) continue;
     throw UserError(fmt::format("--deviation {}: a deviation of a {}, not of an endpoint", chosen->name, name_of(chosen->product)));

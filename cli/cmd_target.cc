@@ -343,15 +343,9 @@ int run_target(const TargetArguments& arguments) {
   std::vector<std::string> transports;
   for (const conformance::FabricUrl& url : urls) transports.push_back(url.transport);
   using deviations::Product;
-  std::vector<std::string> names = arguments.deviations;
-  if (!arguments.like.empty()) {
-    for (const std::string& one :
-         or_throw(conformance::personality(arguments.like, {Product::controller, Product::rdma, Product::cm}, transports)).names()) {
-      names.push_back(one);
-    }
-  }
-  const auto chosen = or_throw(deviations::DeviationSet::of_names(names));
-  if (const auto shown = deviations::can_be_shown(chosen, {Product::controller, Product::rdma, Product::cm}, transports); !shown) {
+  const std::vector<Product> products = {Product::controller, Product::rdma, Product::cm};
+  const auto chosen = or_throw(conformance::with_personality(arguments.deviations, arguments.like, products, transports));
+  if (const auto shown = deviations::can_be_shown(chosen, products, transports); !shown) {
     throw UserError("--deviation " + shown.error().text);
   }
   for (const conformance::FabricUrl& url : urls) {

@@ -1,4 +1,4 @@
-// What is behind a driver: the host or the target of a kernel, or a product that is told over a control socket.
+// What is behind a driver: the host or the target of a kernel, or a product behind its control socket.
 #pragma once
 
 #include <functional>

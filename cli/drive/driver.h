@@ -7,7 +7,7 @@
 
 namespace fb::drive {
 
-/// Who serves, for whoever reads standard error.
+/// The program that serves, as messages on standard error name it.
 struct Serving {
   std::string name;   ///< "fabricbench host drive"
   std::string start;  ///< how a bench starts it: "fabricbench run --dut host:COMMAND"

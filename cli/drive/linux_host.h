@@ -14,7 +14,7 @@
 namespace fb::drive {
 
 struct HostOptions {
-  bool verbose = false;  ///< standard error is told what is asked of nvme-cli and the kernel
+  bool verbose = false;  ///< log the calls of nvme-cli and the kernel on standard error
   bool tls = false;      ///< somebody on this machine does TLS handshakes for its kernel (tlshd)
 };
 

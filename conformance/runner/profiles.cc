@@ -170,4 +170,16 @@ Result<deviations::DeviationSet> personality(const std::string& profile, const s
   return deviations::DeviationSet::of_names(names);
 }
 
+Result<deviations::DeviationSet> with_personality(std::vector<std::string> names, const std::string& profile,
+                                                  const std::vector<deviations::Product>& products,
+                                                  const std::vector<std::string>& transports) {
+  if (!profile.empty()) {
+    const auto played = personality(profile, products, transports);
+    if (!played) return Failure{played.error()};
+    const std::vector<std::string> more = played->names();
+    names.insert(names.end(), more.begin(), more.end());
+  }
+  return deviations::DeviationSet::of_names(names);
+}
+
 }  // namespace fb::conformance

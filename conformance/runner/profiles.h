@@ -51,5 +51,9 @@ Result<std::vector<PlayedLine>> played_lines(const std::string& profile);
 /// The deviations of a profile that programs with these products, over these transports, can show.
 Result<deviations::DeviationSet> personality(const std::string& profile, const std::vector<deviations::Product>& products,
                                              const std::vector<std::string>& transports);
+/// The deviations of these names, and those of a profile; an empty `profile` adds none.
+Result<deviations::DeviationSet> with_personality(std::vector<std::string> names, const std::string& profile,
+                                                  const std::vector<deviations::Product>& products,
+                                                  const std::vector<std::string>& transports);
 
 }  // namespace fb::conformance
