@@ -59,6 +59,7 @@ class Connections final : public Judge {
     bool nvme = false;
     bool replied = false;
     Bytes reply;
+    bool ended = false;  ///< by a DREQ of either side
   };
   struct Ending {
     std::uint32_t local = 0, remote = 0;
@@ -71,7 +72,7 @@ class Connections final : public Judge {
     Request& known = requests_[{seen.at.from.address, req.get(cm::req::local_comm_id)}];
     if (known.tid == tid && known.passive == seen.at.to.address) return;
     judged(Rule::cm_request);
-    known = {tid, seen.at.to.address, req.get(cm::req::responder_resources), false, false, {}};
+    known = {tid, seen.at.to.address, req.get(cm::req::responder_resources), false, false, {}, false};
     const unsigned mtu = static_cast<unsigned>(req.get(cm::req::path_mtu));
     const auto data = req.get(cm::req::private_data);
     const View<cm::IpHeader> ip{data};
@@ -102,6 +103,8 @@ class Connections final : public Judge {
     if (found == requests_.end() || found->second.passive != seen.at.from.address) return;
     Request& request = found->second;
     if (request.replied) {
+      // A late copy of the REQ may be taken for a new one then, whose REP repeats nothing.
+      if (request.ended) return;
       judged(Rule::cm_rep_again);
       const ByteView again = seen.mad.subspan(cm::kMadHeaderBytes);
       if (!std::equal(again.begin(), again.end(), request.reply.begin(), request.reply.end())) {
@@ -142,6 +145,10 @@ class Connections final : public Judge {
     const auto ids = cm::message_of<cm::Ids>(seen.mad);
     endings_[{seen.at.from.address, seen.at.to.address}].push_back(
         {ids.get(cm::ids::local_comm_id), ids.get(cm::ids::remote_comm_id), tid});
+    for (const auto& [active, id] : {std::pair(seen.at.from.address, ids.get(cm::ids::local_comm_id)),
+                                     std::pair(seen.at.to.address, ids.get(cm::ids::remote_comm_id))}) {
+      if (const auto found = requests_.find({active, id}); found != requests_.end()) found->second.ended = true;
+    }
   }
 
   void on_drep(const CmSeen& seen, std::uint64_t tid) {

@@ -176,6 +176,24 @@ TEST(RdmaConnections, Messages) {
   EXPECT_HEARD(accept, Rule::rdma_accept_data, false);
 }
 
+TEST(RdmaConnections, AReplyBehindTheEndRepeatsNothing) {
+  cm::Mad other = RdmaWire::rep();
+  other.message<cm::Rep>().set(cm::rep::local_comm_id, 77);
+  for (const bool active_ends : {true, false}) {
+    RdmaWire late;
+    late.connect();
+    late.mad(active_ends, RdmaWire::pair(cm::Attribute::dreq, active_ends ? 1 : 2, active_ends ? 2 : 1, 9));
+    late.mad(!active_ends, RdmaWire::pair(cm::Attribute::drep, active_ends ? 2 : 1, active_ends ? 1 : 2, 9));
+    late.mad(true, RdmaWire::req());
+    late.mad(false, other);
+    EXPECT_SILENT(late);
+  }
+  RdmaWire alive;
+  alive.connect();
+  alive.mad(false, other);
+  EXPECT_HEARD(alive, Rule::cm_rep_again, false);
+}
+
 TEST(RdmaConnections, Ends) {
   RdmaWire good;
   good.connect();
