@@ -5,7 +5,7 @@ from interop.lane import linux
 from interop.lane.network import GUEST, MTU, OURS
 from interop.lane.scene import KERNELS, Scene, cell, close
 
-LIMIT_S = 400
+LIMIT_S = 900
 
 
 @cell("rdma-device", "the RDMA and CM suites against rdma_rxe", kernels=KERNELS, link="none", limit_s=LIMIT_S + 120)
