@@ -115,6 +115,8 @@ json Nvmet::greet(const json& hello) {
   std::vector<std::string> can;
   for (const auto& [word, action] : actions()) {
     if (word == "namespace_resize" && !namespaces_are_files()) continue;
+    // Without a subsystem the kernel closes the port, and with it the connections of its discovery service.
+    if (word == "subsystem_hide" && entries_of(port_ / "subsystems").size() < 2) continue;
     if (word == "ana_state" && !files::is_directory(port_ / "ana_groups")) continue;
     can.push_back(word);
   }

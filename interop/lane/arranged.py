@@ -21,10 +21,10 @@ def requesting_cases(scene: Scene) -> list[str]:
       link="none", limit_s=520, recorded=False)
 def tcp_suite_arranged(scene: Scene) -> str:
     with scene.alone() as guest:
-        guest.run("ip link set lo up\n" + linux.nvmet_on_files(AT))
+        guest.run("ip link set lo up\n" + linux.nvmet_on_files(AT) + linux.neighbour_up())
         summary = scene.suite_inside(guest, f"--dut tcp://{AT}:4420 --arrange 'fabricbench target drive' "
                                             f"--case {','.join(requesting_cases(scene))}", limit_s=420)
-        close(guest, linux.nvmet_down("tcp"))
+        close(guest, linux.neighbour_down() + linux.nvmet_down("tcp"))
     judged = int((re.search(r"(\d+) passed", summary) or [0, 0])[1])
     judged += int((re.search(r"(\d+) documented", summary) or [0, 0])[1])
     if judged < LEAST:

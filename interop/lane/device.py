@@ -8,7 +8,7 @@ from interop.lane.scene import KERNELS, Scene, cell, close
 LIMIT_S = 900
 
 
-@cell("rdma-device", "the RDMA and CM suites against rdma_rxe", kernels=KERNELS, link="none", limit_s=LIMIT_S + 120)
+@cell("rdma-device", "the RDMA and CM suites against rdma_rxe", kernels=KERNELS, link="none", limit_s=LIMIT_S + 180)
 def rdma_device(scene: Scene) -> str:
     with scene.alone() as guest:
         guest.run(f"""modprobe veth

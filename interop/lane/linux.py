@@ -51,6 +51,26 @@ def nvmet_on_files(address: str, port: int = 4420) -> str:
                  port, address=address, of_namespace="buffered_io")  # such files cannot be read past the cache
 
 
+NEIGHBOUR = SUBSYSTEM + ".2"
+
+
+def neighbour_up() -> str:
+    """A second subsystem behind the port: it stays open when the first is hidden."""
+    return f"""set -e
+cd {CONFIG}
+mkdir subsystems/{NEIGHBOUR}
+echo 1 >subsystems/{NEIGHBOUR}/attr_allow_any_host
+ln -s {CONFIG}/subsystems/{NEIGHBOUR} ports/1/subsystems/
+"""
+
+
+def neighbour_down() -> str:
+    return f"""set -e
+rm {CONFIG}/ports/1/subsystems/{NEIGHBOUR}
+rmdir {CONFIG}/subsystems/{NEIGHBOUR}
+"""
+
+
 def zoned_nvmet(port: int = 4420) -> str:
     """The same over TCP with a zoned block device in memory: zones of 1 MiB, six of which may be open."""
     return serve("tcp", """modprobe null_blk nr_devices=1 gb=1 bs=4096 memory_backed=1 zoned=1 zone_size=1 zone_max_open=6 zone_max_active=10 queue_mode=2

@@ -88,7 +88,7 @@ class Scene:
 status=$?
 [ $status -le 1 ] || tail -n 5 /tmp/said.txt
 exit $status
-""", limit_s=limit_s + 30, check=False)
+""", limit_s=limit_s + 90, check=False)
         if said.status not in (0, 1, INTERRUPTED):
             raise CellFailure(f"fabricbench run ended with {said.status}: {said.output.strip()}")
         results = guest.run("cat /tmp/report/results.json").output

@@ -151,7 +151,8 @@ void Controller::raise(const nvme::Event& event) {
 void Controller::deliver_events() {
   const bool repeat = departs(departure::event_repeated);
   while (admin_queue_ != nullptr && events_.deliverable(repeat)) {
-    transport::ArrivedCommand* const request = admin_queue_->oldest(Phase::event);
+    transport::ArrivedCommand* const request =
+        subsystem_.options().newest_event_request_first ? admin_queue_->newest(Phase::event) : admin_queue_->oldest(Phase::event);
     if (request == nullptr) return;
     nvme::Event event = *events_.take(repeat);
     if (departs(departure::event_types_shared)) events_.mask_all(event);
@@ -212,6 +213,7 @@ void Controller::on_ana_changed(nvme::AnaState state) {
 }
 
 void Controller::on_discovery_changed() {
+  if (departs(departure::discovery_unannounced)) return;
   if ((features_.events & nvme::event_config_bits::discovery_log) != 0 || departs(departure::event_mask_ignored)) {
     raise({nvme::EventType::notice, nvme::event_info::notice_discovery_log, static_cast<std::uint8_t>(nvme::LogPage::discovery)});
   }

@@ -61,7 +61,7 @@ void Controller::begin_association(Queue& admin, HostIdentity host, std::uint32_
   changed_namespaces_.clear();
   reservation_log_.clear();
   genctr_known_ = false;
-  if (subsystem_.discovery() != nullptr && kato_ms != 0 && !departs(departure::discovery_not_armed)) {
+  if (subsystem_.discovery() != nullptr && kato_ms != 0) {
     features_.events |= nvme::event_config_bits::discovery_log;
   }
   subsystem_.trace_state("association.begin", "controller " + std::to_string(cntlid_) + " with " + host_.hostnqn);

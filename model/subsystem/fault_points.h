@@ -65,7 +65,7 @@ namespace fb::subsystem {
   X(event_rae_clears, "sub.event.rae", "reading a log page with RAE = 1 clears the event")         \
   X(event_not_rearmed, "sub.event.not_rearmed", "reading a log page with RAE = 0 does not clear the event") \
   X(event_lost, "sub.event.lost", "events with no request outstanding are lost")                   \
-  X(discovery_not_armed, "sub.discovery.not_armed", "a persistent discovery controller does not arm bit 31") \
+  X(discovery_unannounced, "sub.discovery.unannounced", "changes of the discovery log are not announced") \
   X(genctr_stays, "sub.discovery.genctr.stays", "GENCTR does not count changes")                   \
   X(genctr_runs, "sub.discovery.genctr.runs", "GENCTR counts every read")                          \
   X(numrec_wrong, "sub.discovery.numrec", "NUMREC counts one entry too many")                      \

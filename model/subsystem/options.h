@@ -214,8 +214,10 @@ struct SubsystemOptions {
   bool kato_required = false;  ///< refuse Connect with KATO 0 (many hosts send that)
   bool traffic_based_keep_alive = false;
   std::uint16_t cqt_ms = 1000;
-  std::uint8_t abort_limit = 4;      ///< ACL + 1
-  std::uint8_t aer_limit = 4;        ///< AERL + 1
+  std::uint8_t abort_limit = 4;  ///< ACL + 1
+  std::uint8_t aer_limit = 4;    ///< AERL + 1
+  /// Which of several Asynchronous Event Requests an event completes is left to the controller: the newest, or the oldest.
+  bool newest_event_request_first = false;
   std::uint16_t error_entries = 64;  ///< ELPE + 1, at most 256
 
   bool volatile_write_cache = true;

@@ -374,6 +374,14 @@ transport::ArrivedCommand* Queue::oldest(Phase phase) const {
   return nullptr;
 }
 
+transport::ArrivedCommand* Queue::newest(Phase phase) const {
+  transport::ArrivedCommand* found = nullptr;
+  for (std::uint16_t at = first_; at != kNoSlot; at = slots_[at].next) {
+    if (slots_[at].phase == phase) found = slots_[at].command;
+  }
+  return found;
+}
+
 unsigned Queue::count(Phase phase) const {
   unsigned found = 0;
   for (std::uint16_t at = first_; at != kNoSlot; at = slots_[at].next) {

@@ -111,8 +111,9 @@ class Queue final : public transport::ControllerChannelHandler {
 
   void hold(const Command& command, Phase phase);
   Phase phase(const Command& command) const { return slots_[command.arrived->index].phase; }
-  /// The oldest command in this phase, or an empty one.
+  /// The oldest command in this phase, or an empty one; and the newest.
   transport::ArrivedCommand* oldest(Phase phase) const;
+  transport::ArrivedCommand* newest(Phase phase) const;
   unsigned count(Phase phase) const;
   /// The held command with this identifier, or nullptr.
   transport::ArrivedCommand* find(std::uint16_t cid) const;

@@ -242,7 +242,8 @@ def configfs(tmp_path):
         write(port / f"addr_{name}", value)
     write(port / "ana_groups" / "1" / "ana_state", "optimized")
     (port / "subsystems").mkdir()
-    (port / "subsystems" / SUBNQN).symlink_to(subsystem)
+    for name in (SUBNQN, f"{SUBNQN}.2"):
+        (port / "subsystems" / name).symlink_to(subsystem)
     return root
 
 
@@ -289,6 +290,14 @@ def test_nvmet_is_changed_and_put_back(configfs):
     assert (configfs.parent / "store").stat().st_size == 1 << 20
     assert (subsystem / "attr_allow_any_host").read_text() == "1" and not list((subsystem / "allowed_hosts").iterdir())
     assert (port / "subsystems" / SUBNQN).exists()
+
+
+def test_the_only_subsystem_of_a_port_is_not_hidden(configfs):
+    """The kernel would close the port, and end what the case has connected there."""
+    (configfs / "ports" / "1" / "subsystems" / f"{SUBNQN}.2").unlink()
+    session = Session("target", "drive", "--configfs", configfs)
+    assert "subsystem_hide" not in session.hello["can"] and "referral_add" in session.hello["can"]
+    assert session.end()[0] == 0
 
 
 def test_nvmet_that_is_not_there_is_told_in_a_line(fabricbench, tmp_path):

@@ -298,6 +298,10 @@ CONFORMANCE_CASE(discovery_change_is_announced, "fabrics.discovery.event", roles
                  arranges{{Request::referral_add, Request::referral_remove}}) {
   RawAssociation& association = connect_discovery(bench, 60000);
   RawAssociation& other = connect_discovery(bench, 60000);
+  const auto wanted = host::set_features(nvme::FeatureId::async_event_configuration, nvme::event_config_bits::discovery_log);
+  for (RawAssociation* const one : {&association, &other}) {
+    check.precondition_success(answered(check, one->admin().send(wanted).wait()), "Set Features, Asynchronous Event Configuration");
+  }
   const nvme::Event expected{nvme::EventType::notice, nvme::event_info::notice_discovery_log,
                              static_cast<std::uint8_t>(nvme::LogPage::discovery)};
   const auto judge = [&](std::string_view what, auto&& change) {

@@ -1,4 +1,5 @@
 // Asynchronous events, and what asymmetric access does to commands.
+#include "conformance/cases/nvme/event_requests.h"
 #include "conformance/cases/nvme/scene.h"
 #include "conformance/runner/arranger.h"
 #include "conformance/runner/embedded_controller.h"
@@ -43,6 +44,14 @@ host::RawReply read_changed_list(RawAssociation& association, bool retain) {
 /// The event that must come, or an end of the case.
 nvme::Event event_of(Check& check, Op<host::RawReply>& request) {
   const auto reply = request.wait_for(kSoon);
+  check.require(reply.has_value(), "an event comes");
+  check.require_success(*reply);
+  return nvme::Event::from_dw0(reply->dw0());
+}
+
+/// The same of whichever request it completes.
+nvme::Event event_of(Check& check, EventRequests& requests) {
+  const auto reply = requests.next(kSoon);
   check.require(reply.has_value(), "an event comes");
   check.require_success(*reply);
   return nvme::Event::from_dw0(reply->dw0());
@@ -93,27 +102,25 @@ CONFORMANCE_CASE(namespace_change_is_announced, "nvme.aer.namespace-changed", ro
 CONFORMANCE_CASE(no_second_event_before_the_log_is_read, "nvme.aer.masked-until-read", roles::controller,
                  arranges{{Request::namespace_resize}}) {
   RawAssociation& association = listen(bench, check, bits::namespace_attribute);
-  auto first = request_event(association);
-  auto second = request_event(association);
+  EventRequests requests(bench, association, 2);
   change_namespace(bench);
-  event_of(check, first);
+  event_of(check, requests);
   change_namespace(bench);
-  check.that(!second.wait_for(kSilence), "no second event before the log is read", "a second event came");
+  check.that(!requests.next(kSilence), "no second event before the log is read", "a second event came");
   check.precondition_success(read_changed_list(association, false), "Get Log Page");
   change_namespace(bench);
-  check.that(second.wait_for(kSoon).has_value(), "events come again once the log was read", "none came");
+  check.that(requests.next(kSoon).has_value(), "events come again once the log was read", "none came");
 }
 
 CONFORMANCE_CASE(another_log_lets_no_event_through, "nvme.aer.other-log", roles::controller, arranges{{Request::namespace_resize}}) {
   RawAssociation& association = listen(bench, check, bits::namespace_attribute);
-  auto first = request_event(association);
-  auto second = request_event(association);
+  EventRequests requests(bench, association, 2);
   change_namespace(bench);
-  event_of(check, first);
+  event_of(check, requests);
   const auto other = host::get_log(nvme::LogPage::smart, nvme::SmartLog::size);
   check.precondition_success(association.admin().send(other, nvme::SmartLog::size).wait(), "Get Log Page 02h");
   change_namespace(bench);
-  check.that(!second.wait_for(kSilence), "no second event before its log is read", "a second event came");
+  check.that(!requests.next(kSilence), "no second event before its log is read", "a second event came");
 }
 
 CONFORMANCE_CASE(reset_lets_events_through_again, "nvme.aer.after-reset", roles::controller, arranges{{Request::namespace_resize}}) {
@@ -150,12 +157,11 @@ CONFORMANCE_CASE(event_holds_no_other_type_back, "nvme.aer.types-apart", roles::
                  arranges{{Request::namespace_resize, Request::critical_warning}}) {
   namespace warning = nvme::smart_warning_bits;
   RawAssociation& association = listen(bench, check, bits::namespace_attribute | warning::spare);
-  auto first = request_event(association);
-  auto second = request_event(association);
+  EventRequests requests(bench, association, 2);
   change_namespace(bench);
-  event_of(check, first);
+  event_of(check, requests);
   bench.arranger().critical_warning(warning::spare);
-  check.equal("event of another type, while the log of the first has not been read", event_of(check, second),
+  check.equal("event of another type, while the log of the first has not been read", event_of(check, requests),
               nvme::Event{nvme::EventType::smart, nvme::event_info::smart_spare, lid_of(nvme::LogPage::smart)});
 }
 
@@ -177,13 +183,12 @@ CONFORMANCE_CASE(changed_namespaces_ascend, "nvme.log.changed-namespaces-order",
 
 CONFORMANCE_CASE(event_is_retained_when_the_read_says_so, "nvme.aer.retain", roles::controller, arranges{{Request::namespace_resize}}) {
   RawAssociation& association = listen(bench, check, bits::namespace_attribute);
-  auto first = request_event(association);
-  auto second = request_event(association);
+  EventRequests requests(bench, association, 2);
   change_namespace(bench);
-  event_of(check, first);
+  event_of(check, requests);
   check.precondition_success(read_changed_list(association, true), "Get Log Page with RAE 1");
   change_namespace(bench);
-  check.that(!second.wait_for(kSilence), "no new event after a read with RAE 1", "a second event came");
+  check.that(!requests.next(kSilence), "no new event after a read with RAE 1", "a second event came");
 }
 
 CONFORMANCE_CASE(event_that_is_switched_off_is_not_sent, "nvme.aer.disabled", roles::controller, arranges{{Request::namespace_resize}}) {

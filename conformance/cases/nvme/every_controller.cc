@@ -1,6 +1,7 @@
 // What holds for every controller, queue and port beside the first: events, logs, access states, attachments.
 #include <fmt/format.h>
 
+#include "conformance/cases/nvme/event_requests.h"
 #include "conformance/cases/nvme/every_space.h"
 #include "conformance/cases/nvme/namespace_scene.h"
 #include "conformance/runner/arranger.h"
@@ -128,20 +129,19 @@ CONFORMANCE_CASE(every_controller_is_told, "nvme.aer.every-controller", roles::c
   check.precondition(bench.declared().identify().get(nvme::id_ctrl::aerl).count() >= 3, "the product takes three event requests");
   struct Listener {
     RawAssociation* association;
-    std::vector<Op<host::RawReply>> requests;
+    EventRequests requests;
   };
   std::vector<Listener> listeners;
   for (std::size_t i = 0; i < kControllers; ++i) {
-    Listener one{&bench.associate(), {}};
+    RawAssociation& association = bench.associate();
     const std::uint32_t wanted = bits::namespace_attribute | bits::ana_change | warning::spare;
     const auto configure = host::set_features(FeatureId::async_event_configuration, wanted);
-    check.precondition_success(one.association->admin().send(configure).wait(), "Set Features");
-    for (unsigned n = 0; n < 3; ++n) one.requests.push_back(one.association->admin().send(host::async_event_request()));
-    listeners.push_back(std::move(one));
+    check.precondition_success(association.admin().send(configure).wait(), "Set Features");
+    listeners.push_back({&association, EventRequests(bench, association, 3)});
   }
-  const auto hear = [&](std::size_t request, const nvme::Event& expected, std::string_view what) {
+  const auto hear = [&](const nvme::Event& expected, std::string_view what) {
     for (std::size_t i = 0; i < listeners.size(); ++i) {
-      const auto reply = listeners[i].requests[request].wait_for(kSoon);
+      const auto reply = listeners[i].requests.next(kSoon);
       const std::string where = fmt::format("{} at controller {} of {}", what, i + 1, listeners.size());
       if (!check.that(reply.has_value(), where, "none comes") || !check.success(*reply, where)) continue;
       check.equal(where, nvme::Event::from_dw0(reply->dw0()), expected);
@@ -159,15 +159,15 @@ CONFORMANCE_CASE(every_controller_is_told, "nvme.aer.every-controller", roles::c
   check.precondition(shared != all.rend(), "there is a shared namespace");
   const std::uint32_t last = shared->nsid;
   bench.arranger().resize_namespace(last);
-  hear(0, {nvme::EventType::notice, nvme::event_info::notice_namespace_attribute, lid_of(LogPage::changed_namespaces)}, "namespace event");
+  hear({nvme::EventType::notice, nvme::event_info::notice_namespace_attribute, lid_of(LogPage::changed_namespaces)}, "namespace event");
   // Each controller has a list of its own: what one host reads stays in those of others.
   read_all(LogPage::changed_namespaces, [&](ByteView log, const std::string& where) {
     check.that(nvme::read_namespace_list(log) == std::vector<std::uint32_t>{last}, "the changed list has the namespace, " + where);
   });
   bench.arranger().ana_state(shared->ana_group, AnaState::non_optimized);
-  hear(1, {nvme::EventType::notice, nvme::event_info::notice_ana_change, lid_of(LogPage::ana)}, "ANA event");
+  hear({nvme::EventType::notice, nvme::event_info::notice_ana_change, lid_of(LogPage::ana)}, "ANA event");
   bench.arranger().critical_warning(warning::spare);
-  hear(2, {nvme::EventType::smart, nvme::event_info::smart_spare, lid_of(LogPage::smart)}, "health event");
+  hear({nvme::EventType::smart, nvme::event_info::smart_spare, lid_of(LogPage::smart)}, "health event");
   read_all(LogPage::smart, [&](ByteView log, const std::string& where) {
     const auto bits_now = View<nvme::SmartLog>{log.first(nvme::SmartLog::size)}.get(nvme::smart::cw);
     check.that((bits_now & warning::spare) != 0, "critical warning bit 0 is set, " + where);

@@ -109,7 +109,7 @@ DEVIATION(discovery_refuses_keep_alive, "fabrics.discovery.keep-alive-persistent
 DEVIATION(discovery_takes_keep_alive_without_events, "fabrics.discovery.keep-alive-refused", Product::controller,
           "takes a keep alive timeout though it announces nothing", Tolerate{"connect.kato.discovery"});
 DEVIATION(discovery_event_not_armed, "fabrics.discovery.event", Product::controller, "does not announce changes of the log",
-          Departs{"sub.discovery.not_armed"});
+          Departs{"sub.discovery.unannounced"});
 DEVIATION(discovery_shows_all, "fabrics.discovery.host-filter", Product::controller, "lists subsystems that the host may not use",
           Departs{"sub.discovery.filter"});
 DEVIATION(discovery_referral_as_subsystem, "fabrics.discovery.referral", Product::controller, "lists referrals as NVM subsystems",

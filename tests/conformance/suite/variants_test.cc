@@ -18,6 +18,7 @@ constexpr Variant kVariants[] = {
     {"with_static_controllers", [](EmbeddedSetup& s) { s.subsystem.controllers = subsystem::ControllerModel::static_controllers; }},
     {"that_demands_a_keep_alive_timeout", [](EmbeddedSetup& s) { s.subsystem.kato_required = true; }},
     {"that_authenticates_the_admin_queue_alone", [](EmbeddedSetup& s) { s.subsystem.authentication.io_queues = false; }},
+    {"that_completes_the_newest_event_request", [](EmbeddedSetup& s) { s.subsystem.newest_event_request_first = true; }},
     {"that_keeps_sq_flow_control", [](EmbeddedSetup& s) { s.subsystem.flow_control_may_be_off = false; }},
     {"that_loses_the_association_with_a_queue", [](EmbeddedSetup& s) { s.subsystem.individual_queue_deletion = false; }},
     {"without_optional_commands",
