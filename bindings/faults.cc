@@ -3,6 +3,7 @@
 #include <pybind11/stl.h>
 
 #include "base/or_throw.h"
+#include "bindings/between.h"
 #include "bindings/convert.h"
 #include "bindings/machine.h"
 #include "bindings/parts.h"
@@ -35,15 +36,14 @@ std::unique_ptr<Faults> make_faults(World& world, const py::object& plan, std::u
 }
 
 /// A rule or a decision that names a place which the world never came to, in words; empty where there is none.
-std::string misplaced(Fabric& fabric) {
-  if (fabric.faults() == nullptr) return {};
-  const std::vector<fault::Place>& places = fabric.faults()->places;
-  for (const fault::Decision& decision : fabric.faults()->schedule.decisions) {
+std::string misplaced(const Faults& faults) {
+  const std::vector<fault::Place>& places = faults.places;
+  for (const fault::Decision& decision : faults.schedule.decisions) {
     if (std::find(places.begin(), places.end(), decision.place) == places.end()) {
       return fmt::format("there was no place '{}'", to_string(decision.place));
     }
   }
-  fault::Plan named = fabric.faults()->plan;
+  fault::Plan named = faults.plan;
   named.source.clear();
   std::erase_if(named.rules, [](const fault::Rule& rule) { return rule.where.empty(); });
   const auto fitting = fault::fits(named, places);
@@ -51,7 +51,34 @@ std::string misplaced(Fabric& fabric) {
 }
 
 void bind_faults(py::module_& m) {
-  m.def("misplaced", [](Fabric& fabric) { return misplaced(fabric); });
+  py::class_<Faults>(m, "Faults");
+  py::class_<Between>(m, "Between").def_property_readonly("faults", &Between::faults, py::return_value_policy::reference);
+  m.def(
+      "make_between",
+      [](const std::shared_ptr<Box>& box, const py::object& plan, std::uint64_t seed) {
+        return &box->keep_below(std::make_unique<Between>(*box, make_faults(box->world(), plan, seed)));
+      },
+      py::return_value_policy::reference);
+  m.def("misplaced", [](const Faults& faults) { return misplaced(faults); });
+  m.def("strikes", [](const std::shared_ptr<Box>& box, const Faults& faults) {
+    box->check();
+    py::list all;
+    for (const fault::Strike& strike : faults.points->strikes()) {
+      all.append(py::make_tuple(seconds(strike.at), fault::to_string(strike.decision), fault::tell(strike.decision)));
+    }
+    return all;
+  });
+  m.def("disarm", [](const std::shared_ptr<Box>& box, Faults& faults) {
+    box->check();
+    faults.points->disarm();
+  });
+  m.def("remarks", [](Between& between) { return between.remarks(); });
+  m.def("entrance", [](const std::shared_ptr<Box>& box, Between& between, const Held<Machine>& machine, const std::string& address,
+                       std::uint16_t port) {
+    box->check();
+    const Endpoint at = between.entrance({address_of(py::str(address), "address"), port}, machine->address());
+    return py::make_tuple(to_string(at.address), at.port);
+  });
   m.def("fault_kinds", [] {
     constexpr const char* kUnits[] = {"none", "nanoseconds", "count", "bit", "bytes", "rate", "status", "state"};
     py::list all;

@@ -1,6 +1,7 @@
 #include "bindings/machine.h"
 
 #include "base/or_throw.h"
+#include "sim/net/udp_port.h"
 #include "sim/rdma/softroce/icrc.h"
 
 namespace fb::python {
@@ -28,12 +29,19 @@ Machine::Machine(Box& box, Fabric& fabric, std::string name, const IpAddress& ad
   sim_ = &fabric.network().add_host(name_, address);
 }
 
-Machine::Machine(Box& box, std::string name, const net::LocalHost& local)
-    : world_(box.world()), name_(std::move(name)), address_(local.address), local_(local) {}
+Machine::Machine(Box& box, std::string name, const net::LocalHost& local, bool hidden)
+    : world_(box.world()), name_(std::move(name)), address_(local.address), local_(local), hidden_(hidden) {}
 
 net::StreamHost& Machine::streams() {
   if (sim_ != nullptr) return *sim_;
-  if (streams_ == nullptr) streams_ = or_throw(net::open_local_streams(world_, local_));
+  if (streams_ != nullptr) return *streams_;
+  if (hidden_ && !local_.own_link()) {
+    net::RealHostOptions options;
+    options.streams_traced = false;
+    streams_ = std::make_unique<net::RealHost>(world_, options);
+  } else {
+    streams_ = or_throw(net::open_local_streams(world_, local_));
+  }
   return *streams_;
 }
 

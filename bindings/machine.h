@@ -39,7 +39,7 @@ class Fabric {
   LinkControl& control() { return control_; }
   /// Null in a world without a plan.
   fault::Points* points() { return faults_ == nullptr ? nullptr : faults_->points.get(); }
-  const Faults* faults() const { return faults_.get(); }
+  Faults* faults() { return faults_.get(); }
 
  private:
   net::SimNetwork network_;
@@ -51,7 +51,8 @@ class Fabric {
 class Machine {
  public:
   Machine(Box& box, Fabric& fabric, std::string name, const IpAddress& address);
-  Machine(Box& box, std::string name, const net::LocalHost& local);
+  /// `hidden`: the trace does not show its streams, because somebody else shows what passes.
+  Machine(Box& box, std::string name, const net::LocalHost& local, bool hidden);
 
   const std::string& name() const { return name_; }
   const IpAddress& address() const { return address_; }
@@ -75,6 +76,7 @@ class Machine {
   std::string name_;
   IpAddress address_;
   net::LocalHost local_;
+  bool hidden_ = false;
   net::SimHost* sim_ = nullptr;
   std::unique_ptr<net::DatagramHost> datagrams_;
   std::unique_ptr<net::StreamHost> streams_;

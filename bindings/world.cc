@@ -169,7 +169,7 @@ void bind_world(py::module_& m) {
       py::return_value_policy::reference);
   m.def("sleep", &sleep);
 
-  py::class_<Fabric>(m, "Fabric");
+  py::class_<Fabric>(m, "Fabric").def_property_readonly("faults", &Fabric::faults, py::return_value_policy::reference);
   m.def(
       "make_fabric",
       [](const std::shared_ptr<Box>& box, const py::dict& links, const py::object& bits_a_second, const py::object& plan,
@@ -183,25 +183,11 @@ void bind_world(py::module_& m) {
         return &box->keep_below(std::make_unique<Fabric>(*box, options, make_faults(world, plan, seed)));
       },
       py::return_value_policy::reference);
-  m.def("strikes", [](const std::shared_ptr<Box>& box, Fabric& fabric) {
-    box->check();
-    py::list all;
-    if (fabric.points() == nullptr) return all;
-    for (const fault::Strike& strike : fabric.points()->strikes()) {
-      all.append(py::make_tuple(seconds(strike.at), fault::to_string(strike.decision), fault::tell(strike.decision)));
-    }
-    return all;
-  });
-  m.def("disarm", [](const std::shared_ptr<Box>& box, Fabric& fabric) {
-    box->check();
-    if (fabric.points() != nullptr) fabric.points()->disarm();
-  });
-
   py::class_<HeldMachine>(m, "Machine")
       .def_property_readonly("name", [](const HeldMachine& self) { return self->name(); })
       .def_property_readonly("address", [](const HeldMachine& self) { return to_string(self->address()); });
   m.def("make_machine", [](const std::shared_ptr<Box>& box, Fabric* fabric, const std::string& name, const std::string& address,
-                           std::uint8_t mtu_code, const std::string& device) {
+                           std::uint8_t mtu_code, const std::string& device, bool hidden) {
     box->check();
     const conformance::DeviceLayer layer = or_throw(conformance::parse_device_layer(device));
     std::unique_ptr<Machine> made;
@@ -209,7 +195,7 @@ void bind_world(py::module_& m) {
       if (fabric->network().find_host(name) != nullptr) throw py::value_error("name: there is a machine '" + name + "'");
       made = std::make_unique<Machine>(*box, *fabric, name, address_of(py::str(address), "address"));
     } else {
-      made = std::make_unique<Machine>(*box, name, or_throw(net::parse_local_host(address)));
+      made = std::make_unique<Machine>(*box, name, or_throw(net::parse_local_host(address)), hidden);
     }
     made->set_mtu_code_max(mtu_code);
     made->set_layer(layer);

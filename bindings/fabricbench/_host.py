@@ -73,6 +73,15 @@ class Path(NamedTuple):
 
 
 def _where(host: Host, to: Subsystem | Port | str, portid: int | None = None, subnqn: str | None = None) -> tuple[str, int, str]:
+    address, port, nqn = _named(host, to, portid, subnqn)
+    if (between := host._world._between) is not None:
+        if host.transport != "tcp":
+            raise ValueError(f"connect: faults in real time act on NVMe/TCP, and this host speaks {host.transport}")
+        address, port = _core.entrance(host._world._core, between, host._machine, address, port)
+    return address, port, nqn
+
+
+def _named(host: Host, to: Subsystem | Port | str, portid: int | None, subnqn: str | None) -> tuple[str, int, str]:
     if portid is not None and isinstance(to, (str, Port)):
         what = "a URL" if isinstance(to, str) else "a Port"
         raise ValueError(f"connect: port={portid} is the number of a port of a Subsystem; {what} is one")

@@ -74,7 +74,8 @@ class Target:
         portid = len(self.ports) + 1
         # The first port is on the machine that has the target's name, others on the next of the same kind.
         name = self._name if portid == 1 else self._world._name(self._kind)
-        core = _core.make_machine(self._world._core, self._world._fabric, name, self._world._address("target", address), 5, device)
+        core = _core.make_machine(self._world._core, self._world._fabric, name, self._world._address("target", address), 5, device,
+                                  self._world._between is not None)
         at, port = self._core.listen(core, transport, portid, dict(listen), dict(tcp or {}), tls, psks)
         self.ports.append(Port(portid, transport, name, at, port))
         return self.ports[-1]

@@ -103,7 +103,9 @@ class World:
     In virtual time (the default) a run is a pure function of the script and of `seed`: the same digest every time, and
     hours cost what happens in them. With ``real=True`` the same engines talk to real products over sockets.
 
-    `faults` is a Plan or a Schedule that strikes in this world; `record` keeps a capture and the exchange;
+    `faults` is a Plan or a Schedule of what happens in this world. In real time a proxy inside the world stands in front of
+    each controller that its hosts and raw queues connect to, and causes those of NVMe/TCP (SetupError names a fault that a
+    proxy cannot cause); a capture shows both connections of the proxy. `record` keeps a capture and the exchange;
     `monitors` checks the trace against the rules that apply to any trace. Close it, or use it in a ``with`` statement.
     """
 
@@ -114,13 +116,16 @@ class World:
         if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 1 << 64:
             raise ValueError(f"seed: {seed!r} is no number from 0 to 2**64 - 1")
         plan = argument_of(faults)
-        if real and (plan is not None or links):
-            raise ValueError("a world in real time has no simulated links, and no faults on them")
+        if real and links:
+            raise ValueError("a world in real time has no simulated links")
         self._core = _core.World(seed, real, busy_poll)
         self._recorder: _core.Recorder | None = None
         if record or monitors:
             self._recorder = _core.make_recorder(self._core, monitors, title)
+        self._between = _core.make_between(self._core, plan, seed) if real and plan is not None else None
         self._fabric = None if real else _core.make_fabric(self._core, dict(links), bandwidth, plan, seed)
+        place = self._between or self._fabric
+        self._faults = None if place is None else place.faults
         self._alarms = _core.make_alarms(self._core)
         self._names: dict[str, itertools.count[int]] = {}
         self._addresses = {"host": itertools.count(1), "target": itertools.count(1), "machine": itertools.count(1)}
@@ -138,8 +143,10 @@ class World:
 
         Warns of a rule or decision of its faults that named a place that does not exist, so it had no effect.
         """
-        if self._fabric is not None and not self.closed and (words := _core.misplaced(self._fabric)):
-            warnings.warn(f"faults: {words}", stacklevel=2)
+        if self._faults is not None and not self.closed:
+            misplaced = _core.misplaced(self._faults)
+            for words in ([misplaced] if misplaced else []) + (_core.remarks(self._between) if self._between else []):
+                warnings.warn(f"faults: {words}", stacklevel=2)
         self._core.close()
 
     @property
@@ -235,7 +242,8 @@ class World:
         return f"10.0.{subnet + number // 250 * 3}.{number % 250}"
 
     def _machine(self, kind: str, name: str, address: str | None, mtu_code: int, device: str = "softroce") -> Machine:
-        return Machine(_core.make_machine(self._core, self._fabric, self._name(name), self._address(kind, address), mtu_code, device))
+        return Machine(_core.make_machine(self._core, self._fabric, self._name(name), self._address(kind, address), mtu_code, device,
+                                          self._between is not None))
 
     def machine(self, name: str = "machine", *, address: str | None = None, mtu_code: int = 5) -> Machine:
         """A separate machine, for raw peers. `mtu_code` bounds the path MTU of its RDMA device (1: 256 to 5: 4096)."""
@@ -320,12 +328,12 @@ class World:
     @property
     def strikes(self) -> list[Strike]:
         """Faults of the plan that occurred so far."""
-        return [] if self._fabric is None else [Strike(*strike) for strike in _core.strikes(self._core, self._fabric)]
+        return [] if self._faults is None else [Strike(*strike) for strike in _core.strikes(self._core, self._faults)]
 
     def disarm(self) -> None:
         """Disables all faults of the plan from now on."""
-        if self._fabric is not None:
-            _core.disarm(self._core, self._fabric)
+        if self._faults is not None:
+            _core.disarm(self._core, self._faults)
 
     def note(self, text: str) -> None:
         """Adds text to the trace: a comment in the capture, a line in the ladder."""

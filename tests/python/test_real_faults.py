@@ -1,0 +1,115 @@
+"""Faults in real time: a proxy of the world stands in front of the controller."""
+
+import socket
+import subprocess
+import sys
+
+import pytest
+
+import fabricbench as fb
+from conftest import PACKAGE, ROOT
+
+PROGRAM = ROOT / "build" / "release" / "bin" / "fabricbench"
+
+
+@pytest.fixture
+def product():
+    """The URL of a controller in another process."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    target = subprocess.Popen([PROGRAM, "target", "--listen", f"tcp://127.0.0.1:{port}", "--namespace", "16M"], stdout=subprocess.PIPE,
+                              text=True)
+    _, url, nqn = target.stdout.readline().split()
+    yield f"{url}/{nqn}"
+    target.terminate()
+    target.wait()
+
+
+def faulty(*rules: fb.Rule) -> fb.World:
+    return fb.World(seed=7, real=True, faults=fb.Plan(list(rules)), record=True)
+
+
+def test_commands_to_a_real_product_are_answered_as_the_plan_says(product):
+    with faulty(fb.Rule("status", every=4, most=3, amount=0x286)) as world:
+        controller = world.host(address="127.0.0.1").connect(product).wait()
+        space = controller.namespaces[0]
+        failed = 0
+        for block in range(20):
+            try:
+                space.write(block, b"x" * space.block_bytes).wait()
+            except fb.CommandError:
+                failed += 1
+        assert len(world.strikes) == failed == 3
+        assert all("with status 2/86h" in strike.story for strike in world.strikes)
+        world.disarm()
+        space.write(0, b"y" * space.block_bytes).wait()
+        assert space.read(0, 1).wait() == b"y" * space.block_bytes
+        assert len(world.strikes) == 3
+
+
+def test_a_connection_that_is_reset_is_made_again(product):
+    with faulty(fb.Rule("segment_reset", every=1, most=1, after=40, where="host->target")) as world:
+        host = world.host(address="127.0.0.1")
+        controller = host.connect(product).wait()
+        space = controller.namespaces[0]
+        for block in range(40):
+            space.write(block, bytes([block]) * space.block_bytes).wait(30)
+        assert [strike.decision.split()[1] for strike in world.strikes] == ["segment_reset"]
+        for block in range(40):
+            assert space.read(block, 1).wait(30) == bytes([block]) * space.block_bytes
+
+
+def test_discovery_leads_through_the_proxy(product):
+    with faulty() as world:
+        host = world.host(address="127.0.0.1")
+        entries = host.discover(product.rsplit("/", 1)[0]).wait()
+        assert entries and all(f":{entry.trsvcid}" not in product for entry in entries if entry.subtype == 2)
+        controller = host.connect(next(entry.url for entry in entries if entry.subtype == 2)).wait()
+        assert controller.namespaces
+
+
+def test_a_schedule_strikes_where_it_says(product):
+    schedule = fb.Schedule(["admission#2 slow 1000"])
+    with fb.World(real=True, faults=schedule) as world:
+        space = world.host(address="127.0.0.1").connect(product).wait().namespaces[0]
+        for block in range(4):
+            space.read(block, 1).wait()
+        assert [strike.decision for strike in world.strikes] == ["admission#2 slow 1000"]
+
+
+def test_a_schedule_for_another_place_is_refused():
+    with pytest.raises(fb.SetupError, match="there is no place 'packet:host->target'"):
+        fb.World(real=True, faults=fb.Schedule(["packet:host->target#7 drop"]))
+
+
+@pytest.mark.parametrize("kind", ["drop", "key_invalidate", "frame_drop", "power_cycle", "fatal"])
+def test_what_no_proxy_can_cause_is_refused(kind):
+    with pytest.raises(fb.SetupError, match="a proxy cannot reach"):
+        fb.World(real=True, faults=fb.Plan([fb.Rule(kind)]))
+
+
+def test_a_host_over_rdma_is_refused():
+    with faulty(fb.Rule("slow")) as world:
+        host = world.host(address="127.0.0.1", transport="rdma")
+        with pytest.raises(ValueError, match="faults in real time act on NVMe/TCP"):
+            host.connect("rdma://127.0.0.3:4420/nqn.2014-08.org.nvmexpress:x")
+
+
+def test_a_test_of_the_plugin_has_its_faults_against_a_real_product(product, tmp_path):
+    (tmp_path / "test_it.py").write_text('''
+import pytest
+import fabricbench as fb
+
+
+@pytest.mark.faults(fb.Plan([fb.Rule("slow", every=1, most=2, amount=1000)]))
+def test_it(host, dut, world):
+    space = host.connect(dut).wait().namespaces[0]
+    for block in range(8):
+        space.read(block, 1).wait()
+    assert len(world.strikes) == 2
+''')
+    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "fabricbench.pytest_plugin", "-p", "no:cacheprovider", tmp_path,
+                           "--fb-dut", product, "--fb-local", "127.0.0.1"], text=True, capture_output=True,
+                          env={"PYTHONPATH": str(PACKAGE), "PATH": "/usr/bin:/bin"})
+    assert "1 passed" in done.stdout, done.stdout + done.stderr
