@@ -49,7 +49,8 @@ struct ProxyArguments {
 // ------------------------------------------------------------------------------------------- arguments
 
 Endpoint proxied_endpoint(const std::string& option, const std::string& text) {
-  const conformance::FabricUrl url = or_throw(conformance::parse_fabric_url(text));
+  const auto port = option == "--listen" ? conformance::UrlPort::chosen : conformance::UrlPort::needed;
+  const conformance::FabricUrl url = or_throw(conformance::parse_fabric_url(text, port));
   if (url.transport != fabrics::kTcp) {
     throw UserError(option + " " + text + ": a proxy carries NVMe/TCP only; use tcp://ADDRESS:PORT");
   }
@@ -66,7 +67,7 @@ std::vector<proxy::Route> routes_of(const ProxyArguments& arguments) {
   for (std::size_t i = 0; i < arguments.listen.size(); ++i) {
     const proxy::Route route{proxied_endpoint("--listen", arguments.listen[i]), proxied_endpoint("--to", arguments.to[i])};
     const auto same = [&](const proxy::Route& one) {
-      return one.listen == route.listen || one.listen == route.to || one.to == route.listen;
+      return (one.listen == route.listen && route.listen.port != 0) || one.listen == route.to || one.to == route.listen;
     };
     if (route.listen == route.to || std::ranges::any_of(routes, same)) {
       throw UserError("--listen " + arguments.listen[i] + ": each --listen is an address of its own, and none leads to another");
@@ -295,7 +296,10 @@ void add_proxy(CLI::App& app, Outcome& outcome) {
            "--listen tcp://192.0.2.1:4420 --to tcp://192.0.2.7:4420\n",
            exit_codes("ended by SIGINT or SIGTERM without findings", "there are findings, advice among them"));
   auto arguments = std::make_shared<ProxyArguments>();
-  command->add_option("--listen", arguments->listen, "Where hosts connect to, tcp://ADDRESS:PORT; may be repeated, each with its --to")
+  command
+      ->add_option("--listen", arguments->listen,
+                   "Where hosts connect to, tcp://ADDRESS:PORT (0: the system chooses); may be repeated, each "
+                   "with its --to")
       ->required()
       ->type_name("URL")
       ->allow_extra_args(false);

@@ -83,7 +83,7 @@ class TargetSockets final : public TargetListeners {
   }
 
   conformance::FabricUrl parse(const std::string& text, bool discovery_only) const {
-    const auto port = discovery_only ? conformance::UrlPort::known : conformance::UrlPort::needed;
+    const auto port = discovery_only ? conformance::UrlPort::known : conformance::UrlPort::chosen;
     conformance::FabricUrl url = or_throw(conformance::parse_fabric_url(text, port));
     if (url.to.address != address_) throw UserError("all listeners of one target share one address, " + to_string(address_) + ": " + text);
     if (url.transport != fabrics::kTcp && tls_alone_) throw UserError(text + ": TLS is of NVMe/TCP");
@@ -147,8 +147,9 @@ void TargetSockets::add(const conformance::FabricUrl& url, bool discovery_only) 
     if (subsystem::worth_a_line(refused)) std::fprintf(stderr, "%s\n", subsystem::line_for(refused).c_str());
   });
   try {
-    const std::string text = conformance::url_text(url.transport, url.to);
-    open_.push_back({{text, options.portid, discovery_only}, listen(url, target_->acceptor(options.portid))});
+    auto fabric = listen(url, target_->acceptor(options.portid));
+    const std::string text = conformance::url_text(url.transport, {url.to.address, fabric->local().port});
+    open_.push_back({{text, options.portid, discovery_only}, std::move(fabric)});
   } catch (const UserError&) {
     target_->remove_port(port);
     throw;
@@ -325,9 +326,10 @@ struct Told {
 
 int run_target(const TargetArguments& arguments) {
   std::vector<conformance::FabricUrl> urls;
-  for (const std::string& url : arguments.listen) urls.push_back(listener_from("--listen", url, conformance::UrlPort::needed));
+  for (const std::string& url : arguments.listen) urls.push_back(listener_from("--listen", url, conformance::UrlPort::chosen));
   for (const std::string& url : arguments.discovery_listen) {
-    urls.push_back(listener_from("--discovery-listen", url, conformance::UrlPort::known));
+    const bool chosen = url.ends_with(":0");
+    urls.push_back(listener_from("--discovery-listen", url, chosen ? conformance::UrlPort::chosen : conformance::UrlPort::known));
   }
   std::vector<subsystem::Referral> referrals;
   for (const std::string& text : arguments.referrals) {
@@ -422,7 +424,10 @@ void add_target(CLI::App& app, Outcome& outcome) {
            "  fabricbench target --listen tcp://127.0.0.1:4420 --namespace 64M --control unix:/run/user/1000/disk.sock\n",
            exit_codes("ended by SIGINT or SIGTERM", "the bench broke"));
   auto arguments = std::make_shared<TargetArguments>();
-  command->add_option("--listen", arguments->listen, "tcp://HOST:PORT or rdma://HOST:PORT; may be repeated")->type_name("URL");
+  command
+      ->add_option("--listen", arguments->listen,
+                   "tcp://HOST:PORT or rdma://HOST:PORT; may be repeated; TCP port 0: the system chooses one")
+      ->type_name("URL");
   command->add_option("--discovery-listen", arguments->discovery_listen, "Listener of the discovery service only; default port 8009 (TCP)")
       ->type_name("URL");
   command->add_option("--discovery-nqn", arguments->discovery_nqn, "Unique NQN of the discovery service, beside the well-known one")

@@ -78,13 +78,14 @@ Result<FabricUrl> parse_fabric_url(std::string_view text, UrlPort known) {
   }
   const std::size_t colon = rest.rfind(':');
   const bool has_port = colon != std::string_view::npos && !rest.ends_with(']');
-  if (!has_port && known == UrlPort::needed) return wrong(text, "no port: " + url.transport + "://ADDRESS:PORT[/NQN]");
+  if (!has_port && known != UrlPort::known) return wrong(text, "no port: " + url.transport + "://ADDRESS:PORT[/NQN]");
   const bool subsystem = !url.nqn.empty() && url.nqn != fabrics::kDiscoveryNqn;
   unsigned port = subsystem ? 4420 : discovery_port(url.transport);
   if (has_port) {
     const std::string_view digits = rest.substr(colon + 1);
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-    if (error != std::errc() || end != digits.data() + digits.size() || port == 0 || port > 65535) {
+    const bool zero_is_good = known == UrlPort::chosen && url.transport == fabrics::kTcp;
+    if (error != std::errc() || end != digits.data() + digits.size() || (port == 0 && !zero_is_good) || port > 65535) {
       return wrong(text, "no port number: '" + std::string(digits) + "'");
     }
     rest = rest.substr(0, colon);

@@ -70,6 +70,8 @@ struct FabricUrl {
 /// Whether a URL may leave out its port.
 enum class UrlPort : std::uint8_t {
   needed,
+  /// Over TCP it may be 0 as well: of a listener, whose port the system chooses.
+  chosen,
   /// Then it is that of a subsystem that the URL names (4420), otherwise that of a discovery service
   /// (4420 for RDMA, 8009 for TCP).
   known

@@ -55,6 +55,22 @@ def fixture_pair():
         process.communicate()
 
 
+def test_the_system_chooses_the_ports(pair, fabricbench):
+    target = Target("--listen", f"tcp://{AT}:0", "--discovery-listen", f"tcp://{AT}:0", "--namespace", "64M")
+    proxy = Proxy("--listen", f"tcp://{AT}:0", "--to", target.lines[0].split()[1])
+    try:
+        urls = [line.split()[1] for line in (target.lines[0], target.process.stdout.readline(), proxy.line)]
+        assert len(set(urls)) == 3 and all(re.fullmatch(rf"tcp://{AT}:[1-9][0-9]+", url) for url in urls), urls
+        for url in urls:
+            entries = fabricbench("host", "discover", url)
+            assert entries.code == 0 and ":0 " not in entries.out, entries.out
+        assert fabricbench("host", "connect", urls[2]).code == 0
+    finally:
+        proxy.stop()
+        target.process.kill()
+        target.process.communicate()
+
+
 def test_verified_io_passes_a_quiet_proxy(pair, fabricbench, tmp_path):
     capture, report = tmp_path / "p.pcapng", tmp_path / "report"
     proxy, url = pair(for_proxy=["--capture", capture, "--report", report])
