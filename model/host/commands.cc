@@ -227,6 +227,12 @@ Record<nvme::LockdownSqe> lockdown(nvme::LockdownScope scope, std::uint8_t code,
   return command;
 }
 
+Record<nvme::CrossControllerResetSqe> cross_controller_reset(std::uint16_t icid, std::uint8_t ciu, std::uint64_t cirn) {
+  auto command = start_admin<nvme::CrossControllerResetSqe>(nvme::AdminOpcode::cross_controller_reset);
+  command.set(nvme::ccr_sqe::icid, icid).set(nvme::ccr_sqe::ciu, ciu).set(nvme::ccr_sqe::cirn, cirn);
+  return command;
+}
+
 Record<nvme::CapacityManagementSqe> capacity_management(nvme::CapacityOperation operation, std::uint16_t element, std::uint64_t bytes) {
   auto command = start_admin<nvme::CapacityManagementSqe>(nvme::AdminOpcode::capacity_management);
   command.set(nvme::capacity_sqe::oper, operation).set(nvme::capacity_sqe::elid, element).set(nvme::capacity_sqe::cap, bytes);

@@ -16,6 +16,7 @@
 #include "wire/fabrics/disconnect.h"
 #include "wire/fabrics/property.h"
 #include "wire/nvme/copy.h"
+#include "wire/nvme/cross_controller_reset.h"
 #include "wire/nvme/directives.h"
 #include "wire/nvme/endurance.h"
 #include "wire/nvme/fdp.h"
@@ -113,6 +114,8 @@ Record<nvme::EnableDirectiveSqe> enable_directive(std::uint32_t nsid, nvme::Dire
 Record<nvme::AllocateStreamsSqe> allocate_streams(std::uint32_t nsid, std::uint16_t wanted);
 Record<nvme::LockdownSqe> lockdown(nvme::LockdownScope scope, std::uint8_t code, bool prohibit,
                                    nvme::LockdownInterface where = nvme::LockdownInterface::admin_queue);
+/// Of the instance that Identify described.
+Record<nvme::CrossControllerResetSqe> cross_controller_reset(std::uint16_t icid, std::uint8_t ciu, std::uint64_t cirn);
 Record<nvme::CapacityManagementSqe> capacity_management(nvme::CapacityOperation operation, std::uint16_t element, std::uint64_t bytes = 0);
 /// Room for `bytes`, a multiple of 4; `blocks` 0: up to the end of the namespace.
 Record<nvme::GetLbaStatusSqe> get_lba_status(std::uint32_t nsid, nvme::LbaStatusAction action, std::uint64_t lba, std::uint16_t blocks,

@@ -197,6 +197,10 @@ void Controller::fail(HostError error) {
   schedule_attempt();
 }
 
+void Controller::note_stopped(Instant lost_at) {
+  if (lost_at == lost_at_) quiet_at_ = std::min(quiet_at_, world_.now());
+}
+
 Instant Controller::quiet_after_loss() const {
   if (options_.kato_ms == 0) return world_.now();
   const Duration katt = facts_.keep_alive_time;

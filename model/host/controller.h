@@ -55,6 +55,9 @@ struct ControllerFacts {
   std::uint16_t fuses = 0;
   std::uint16_t ofcs = 0;
   std::uint32_t oaes = 0;
+  std::uint8_t ciu = 0;     ///< of the instance, as the random number
+  std::uint64_t cirn = 0;   ///< 0: the controller does not tell its instances apart
+  unsigned reset_limit = 0;  ///< CCRL
   bool extended_formats = false;  ///< CTRATT.ELBAS
   unsigned abort_limit = 1;
   unsigned event_limit = 1;
@@ -135,6 +138,10 @@ class Controller final : private QueueHandler {
   /// lost, be sent again: two KATT after the last Keep Alive (three after the loss with traffic based
   /// keep alive) and CQT, or at once after a reset or shutdown that the controller confirmed (Base 9.6.2).
   Instant resubmit_after() const { return quiet_at_; }
+  /// The instance whose association was lost executes nothing any more: a Cross-Controller Reset has succeeded.
+  void note_stopped(Instant lost_at);
+  /// When the association was lost.
+  Instant lost_at() const { return lost_at_; }
   /// Why the last attempt failed or the association was lost.
   const HostError& error() const { return error_; }
   /// Why a namespace that is listed cannot be used, of the last scan; empty when all can.

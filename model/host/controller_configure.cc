@@ -72,6 +72,9 @@ std::optional<HostError> Controller::take_identify(const Bytes& data) {
   facts_.fuses = id.get(id_ctrl::fuses);
   facts_.ofcs = id.get(id_ctrl::ofcs);
   facts_.oaes = id.get(id_ctrl::oaes);
+  facts_.ciu = id.get(id_ctrl::ciu);
+  facts_.cirn = id.get(id_ctrl::cirn);
+  facts_.reset_limit = id.get(id_ctrl::ccrl);
   facts_.extended_formats = (id.get(id_ctrl::ctratt) & ctratt_bits::extended_lba_formats) != 0;
   facts_.abort_limit = static_cast<unsigned>(id.get(id_ctrl::acl).count());
   facts_.event_limit = static_cast<unsigned>(id.get(id_ctrl::aerl).count());
@@ -313,6 +316,7 @@ void Controller::configure_events() {
   }
   std::uint32_t wanted = bits::namespace_attribute | bits::firmware_activation | bits::ana_change | bits::discovery_log;
   if (facts_.zoned) wanted |= bits::zone_descriptor;
+  if (facts_.reset_limit != 0 && options_.cross_controller_reset) wanted |= bits::cross_controller_reset;
   wanted &= facts_.oaes;
   if (!facts_.discovery) wanted |= 0x1F;  // every critical warning of SMART
   if (departs(point::aer_config_unsupported)) {

@@ -43,6 +43,7 @@ void Host::forget_gone() {
     if (controller->state() != ControllerState::gone) continue;
     for (auto& name_space : namespaces_) name_space->remove_path(*controller);
   }
+  for (const auto& recovery : recoveries_) forget_recovery(*recovery);
   std::erase_if(controllers_, [](const auto& c) { return c->state() == ControllerState::gone; });
 }
 
@@ -81,6 +82,7 @@ void Host::remove_listener(ControllerListener& listener) { std::erase(listeners_
 void Host::on_state(Controller& controller, ControllerState state) {
   if (closing_) return;
   if (state == ControllerState::live) match_namespaces(controller);
+  if (state == ControllerState::recovering) recover(controller);
   for (auto& name_space : namespaces_) name_space->paths_changed();
   for (ControllerListener* listener : std::vector(listeners_)) {
     listener->on_state(controller, state);
@@ -89,6 +91,7 @@ void Host::on_state(Controller& controller, ControllerState state) {
 }
 
 void Host::on_event(Controller& controller, const nvme::Event& event, ByteView log) {
+  if (event.lid == static_cast<std::uint8_t>(nvme::LogPage::cross_controller_reset)) take_reset_log(controller, log);
   for (ControllerListener* listener : std::vector(listeners_)) {
     listener->on_event(controller, event, log);
   }

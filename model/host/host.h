@@ -51,6 +51,15 @@ class Host final : private ControllerListener {
 
   void match_namespaces(Controller& controller);
   void check_all_gone();
+  // Cross-Controller Reset of a controller that was lost (host_recovery.cc)
+  struct Recovery;
+  void recover(Controller& lost);
+  void ask_for_reset(const std::shared_ptr<Recovery>& recovery);
+  void on_reset_answer(const std::shared_ptr<Recovery>& recovery, AdminReply& reply);
+  void take_reset_log(Controller& source, ByteView log);
+  void end_recovery(Recovery& recovery, bool stopped);
+  /// Of a controller that goes away.
+  static void forget_recovery(Recovery& recovery);
 
   World& world_;
   transport::HostFabric& fabric_;
@@ -61,6 +70,7 @@ class Host final : private ControllerListener {
   std::vector<std::unique_ptr<Controller>> controllers_;
   std::vector<ControllerListener*> listeners_;
   std::vector<Promise<bool>> all_gone_;
+  std::vector<std::shared_ptr<Recovery>> recoveries_;
 };
 
 }  // namespace fb::host

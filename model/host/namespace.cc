@@ -206,6 +206,14 @@ void Namespace::wait(IoRequest& request, Instant not_before) {
   schedule_kick();
 }
 
+void Namespace::on_stopped(const Controller& controller) {
+  for (IoRequest* one = first_waiting_; one != nullptr; one = one->next_) {
+    const bool held = one->controller_ == &controller && one->not_before_ > world_.now();
+    if (held) one->not_before_ = std::min(one->not_before_, controller.resubmit_after());
+  }
+  schedule_kick();
+}
+
 void Namespace::link(IoRequest& request) {
   request.next_ = nullptr;
   request.previous_ = last_waiting_;

@@ -134,6 +134,8 @@ class Namespace {
   bool remove_path(const Controller& controller);
   /// A controller's state or ANA log has changed.
   void paths_changed();
+  /// Of a controller that was lost nothing is executed any more: what waits for that waits no longer.
+  void on_stopped(const Controller& controller);
   bool has_path(const Controller& controller) const;
   /// Takes all ways away: what runs or waits is answered with Host Pathing Error.
   void close();

@@ -88,6 +88,8 @@ struct ConnectOptions {
   std::uint32_t kato_ms = 5000;
   /// After a loss, how long a controller that reports no CQT is given to stop (Base 9.6.2).
   Duration quiesce_unreported = Duration::s(10);
+  /// After a loss, another controller of the subsystem is asked to reset the lost one (Base 9.6.2.2).
+  bool cross_controller_reset = true;
   bool disable_sq_flow_control = false;
   bool individual_queue_deletion = false;
   bool remote_invalidate = true;

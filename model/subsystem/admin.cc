@@ -4,6 +4,7 @@
 #include "model/subsystem/admin_table.h"
 #include "model/subsystem/command_fault_points.h"
 #include "model/subsystem/controller.h"
+#include "model/subsystem/cross_reset_fault_points.h"
 #include "model/subsystem/fault_points.h"
 #include "model/subsystem/discovery.h"
 #include "model/subsystem/management.h"
@@ -179,6 +180,9 @@ std::uint32_t IdentifyCommand::optional_events() const {
   if (subsystem_.options().endurance.supported()) events |= nvme::event_config_bits::endurance_group;
   if (subsystem_.options().lba_status.supported) events |= nvme::event_config_bits::lba_status;
   if (subsystem_.options().zoned.supported) events |= nvme::event_config_bits::zone_descriptor;
+  const CrossControllerReset& resets = controller_.cross_reset_;
+  if (resets.supported() && !departs(departure::ccr_event_unclaimed)) events |= nvme::event_config_bits::cross_controller_reset;
+  if (resets.lost_host_supported() && !departs(departure::ccr_lost_unclaimed)) events |= nvme::event_config_bits::lost_host;
   return events;
 }
 

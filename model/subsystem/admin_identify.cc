@@ -4,6 +4,7 @@
 #include <string>
 
 #include "model/subsystem/controller.h"
+#include "model/subsystem/cross_reset_fault_points.h"
 #include "model/subsystem/placement_fault_points.h"
 #include "model/subsystem/discovery.h"
 #include "model/subsystem/subsystem.h"
@@ -247,6 +248,9 @@ void IdentifyCommand::fill_identify_controller(MutableBytes page) const {
     out.set(id::kas, options.kas).set(id::cqt, options.cqt_ms);
     out.set(id::aerl, std::max(options.aer_limit, std::uint8_t{1}) - 1u);
   }
+  if (departs(departure::ccr_cqt_zero)) out.set(id::cqt, 0u);
+  const CrossControllerReset& resets = controller_.cross_reset_;
+  out.set(id::ciu, resets.uniquifier()).set(id::cirn, resets.random_number()).set(id::ccrl, resets.limit());
   const transport::ControllerFabricFacts facts =
       controller_.port_ != nullptr ? controller_.port_->options().facts : transport::ControllerFabricFacts{};
   const bool is_static = options.controllers == ControllerModel::static_controllers;

@@ -5,6 +5,7 @@
 #include "model/subsystem/association_fault_points.h"
 #include "model/subsystem/admin_table.h"
 #include "model/subsystem/controller.h"
+#include "model/subsystem/cross_reset_fault_points.h"
 #include "model/subsystem/discovery.h"
 #include "model/subsystem/placement_fault_points.h"
 #include "model/subsystem/subsystem.h"
@@ -57,6 +58,10 @@ bool LogPages::log_supported(std::uint8_t lid) const {
     case LogPage::reclaim_unit_handle_usage:
     case LogPage::fdp_events:
       return !discovery && version_2 && subsystem_.options().fdp.supported();
+    case LogPage::cross_controller_reset:
+      return controller_.cross_reset_.supported() && !departs(departure::ccr_log_missing);
+    case LogPage::lost_host:
+      return controller_.cross_reset_.lost_host_supported() && !departs(departure::ccr_lost_missing);
     case LogPage::lockdown:
       return !discovery && version_2 && subsystem_.options().lockdown.supported;
     case LogPage::reservation_notification:
@@ -132,6 +137,7 @@ void LogPages::get_log_page(const Command& command) {
   queue.complete_with_data(command, out.size());
   // Out of band nothing is ever acknowledged, whatever RAE says (NVMe-MI 1.2).
   if (!retain && !out_of_band) acknowledge_log(lid, group, nsid);
+  else if (lid == static_cast<std::uint8_t>(LogPage::lost_host) && departs(departure::lost_host_rae)) controller_.cross_reset_.clear_lost_hosts();
 }
 
 void LogPages::acknowledge_log(std::uint8_t lid, std::uint16_t group, std::uint32_t nsid) {
@@ -141,6 +147,7 @@ void LogPages::acknowledge_log(std::uint8_t lid, std::uint16_t group, std::uint3
     subsystem_.telemetry().acknowledge();
   }
   if (page == LogPage::endurance_group) controller_.endurance_pending_.erase(group);
+  if (page == LogPage::lost_host) controller_.cross_reset_.clear_lost_hosts();
   if (page == LogPage::lba_status) controller_.lba_status_.release_lba_status();
   const bool zones = page == LogPage::changed_zones;
   if (zones) controller_.changed_zones_.erase(nsid);
@@ -205,6 +212,10 @@ Bytes LogPages::log_page(const Command& command, std::uint8_t lid) {
       return controller_.placement_.log(command, static_cast<LogPage>(lid));
     case LogPage::lockdown:
       return log_lockdown(command);
+    case LogPage::cross_controller_reset:
+      return controller_.cross_reset_.log((command.as<nvme::GetLogPageSqe>().get(gl::lsp) & nvme::kRemoveCompleted) != 0);
+    case LogPage::lost_host:
+      return controller_.cross_reset_.lost_host_log();
     case LogPage::discovery:
       if (subsystem_.discovery() == nullptr) break;
       return subsystem_.discovery()->log_for(controller_.host_.hostnqn);
@@ -287,7 +298,9 @@ Bytes LogPages::log_effects(std::uint8_t command_set) const {
     const bool extra =
         departs(departure::effects_too_many) && code == static_cast<std::uint8_t>(nvme::AdminOpcode::virtualization_management);
     const bool missing = departs(departure::effects_missing) && code == static_cast<std::uint8_t>(nvme::AdminOpcode::identify);
-    if ((controller_.admin_supported(code) || extra) && !missing) {
+    const bool hidden =
+        departs(departure::ccr_effects_missing) && code == static_cast<std::uint8_t>(nvme::AdminOpcode::cross_controller_reset);
+    if ((controller_.admin_supported(code) || extra) && !missing && !hidden) {
       const AdminCommand* const known = AdminCommand::find(code);
       const AdminEffects effects = known != nullptr ? known->effects : AdminEffects{};
       admin.set(ce::csupp, true)

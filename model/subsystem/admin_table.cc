@@ -77,6 +77,8 @@ const AdminCommand* AdminCommand::find(std::uint8_t opcode) {
       {AdminOpcode::capacity_management,
        [](const Controller& c) { return nvm(c) && options(c).endurance.managed && c.subsystem_.has_version(2, 0); },
        [](Controller& c, const Command& command) { c.capacity_.capacity_management(command); }, nullptr, false, kInventory},
+      {AdminOpcode::cross_controller_reset, [](const Controller& c) { return c.cross_reset_.supported(); },
+       [](Controller& c, const Command& command) { c.cross_reset_.execute(command); }, nullptr, true},
       {AdminOpcode::get_lba_status, [](const Controller& c) { return nvm(c) && options(c).lba_status.supported; },
        [](Controller& c, const Command& command) { c.lba_status_.get_lba_status(command); }},
       {AdminOpcode::nvme_mi_send, managed, [](Controller& c, const Command& command) { c.management_command(command); },

@@ -255,6 +255,10 @@ struct Check {
   X(directive_placement_broadcast, "directive.placement.broadcast", invalid_namespace_or_format, 1)\
   X(directive_placement_operation, "directive.placement.operation", invalid_field, 1)              \
   X(directive_streams_placed, "directive.streams.placed", invalid_field, 1)                        \
+  X(ccr_itself, "cross_controller_reset.itself", invalid_field, 1)                                 \
+  X(ccr_running, "cross_controller_reset.in_progress", ccr_in_progress, 0)                         \
+  X(ccr_limit, "cross_controller_reset.limit", ccr_limit_exceeded, 0)                              \
+  X(ccr_log_full, "cross_controller_reset.log_full", ccr_log_page_full, 0)                         \
   X(self_test_code, "self_test.code", invalid_field, 1)                                            \
   X(self_test_nsid, "self_test.nsid", invalid_namespace_or_format, 1)                              \
   X(self_test_inactive, "self_test.nsid.inactive", invalid_field, 1)                               \

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/subsystem/cross_reset_fault_points.h"
 #include "model/subsystem/fault_points.h"
 #include "model/subsystem/discovery.h"
 #include "model/subsystem/subsystem.h"
@@ -53,6 +54,7 @@ void Controller::begin_association(Queue& admin, HostIdentity host, std::uint32_
   features_ = saved_;
   features_.kato_ms = keep_alive_.rounded_kato(kato_ms);
   timestamp_.restart(subsystem_.world().now());
+  cross_reset_.on_connected();
   logs_.persistent_context_.clear();
   endurance_wanted_.clear();
   endurance_pending_.clear();
@@ -85,7 +87,8 @@ void Controller::end_association(std::string_view why) {
   Loop& loop = subsystem_.world().loop();
   for (Event* event : {static_cast<Event*>(&ready_timer_), static_cast<Event*>(&reset_timer_), static_cast<Event*>(&shutdown_timer_),
                        static_cast<Event*>(&keep_alive_.kato_timer_), static_cast<Event*>(&idle_timer_),
-                       static_cast<Event*>(&io_loss_timer_), static_cast<Event*>(&lba_status_.lba_status_timer_)}) {
+                       static_cast<Event*>(&io_loss_timer_), static_cast<Event*>(&lba_status_.lba_status_timer_),
+                       static_cast<Event*>(&cross_reset_.timer_)}) {
     loop.cancel(*event);
   }
   Queue* const admin = std::exchange(admin_queue_, nullptr);
@@ -99,6 +102,8 @@ void Controller::end_association(std::string_view why) {
   firmware_.reset_firmware();
   subsystem_.self_tests().on_controller_reset(cntlid_);
   events_.reset();
+  cross_reset_.operations_.clear();
+  cross_reset_.lost_.clear();
   subsystem_.reap_later();
 }
 
@@ -120,6 +125,8 @@ void Controller::leave_all_states() {
 void Controller::on_queue_lost(Queue& queue, std::string_view why) {
   if (&queue == admin_queue_) {
     admin_queue_ = nullptr;
+    const bool used = state_ == ControllerState::enabling || state_ == ControllerState::ready || state_ == ControllerState::failed;
+    if (used || departs(departure::lost_host_orderly)) cross_reset_.tell_lost();
     if (!departs(departure::admin_loss_tolerated)) end_association(why);
     return;
   }
@@ -147,7 +154,21 @@ void Controller::deny_all(Queue& queue) {
   queue.abort_all(nvme::sc::operation_denied, nullptr);
 }
 
-void Controller::on_io_loss_due() { end_association("an I/O queue was lost"); }
+void Controller::on_io_loss_due() {
+  cross_reset_.tell_lost();
+  end_association("an I/O queue was lost");
+}
+
+void Controller::on_cross_reset() {
+  subsystem_.world().trace().mark("subsystem.controller.cross_reset");
+  subsystem_.record_reset(this);
+  if (departs(departure::lost_host_ccr)) cross_reset_.tell_lost();
+  if (departs(departure::ccr_io_survives)) {
+    if (admin_queue_ != nullptr) admin_queue_->discard_all();
+    return;
+  }
+  end_association("Cross-Controller Reset");
+}
 
 void Controller::forget(Queue& queue) {
   if (&queue == admin_queue_) admin_queue_ = nullptr;

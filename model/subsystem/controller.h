@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/subsystem/admin_capacity.h"
+#include "model/subsystem/admin_cross_controller_reset.h"
 #include "model/subsystem/admin_directives.h"
 #include "model/subsystem/admin_features.h"
 #include "model/subsystem/admin_firmware.h"
@@ -95,6 +96,8 @@ class Controller {
   void fail_association(std::string_view why);
   /// NSSR, from whichever controller: everything ends; CSTS.NSSRO stays.
   void on_subsystem_reset();
+  /// Cross-Controller Reset, from another controller of the subsystem.
+  void on_cross_reset();
 
   // ---- commands; each is answered, held or discarded ----
 
@@ -221,6 +224,7 @@ class Controller {
   friend class LbaStatusCommands;
   friend class LockdownCommand;
   friend class CapacityCommands;
+  friend class CrossControllerReset;
   friend class SecurityCommands;
   friend class SelfTestCommand;
   friend class KeepAlive;
@@ -283,6 +287,7 @@ class Controller {
   CapacityCommands capacity_{*this};
   SecurityCommands security_{*this};
   SelfTestCommand self_test_{*this};
+  CrossControllerReset cross_reset_{*this};
   KeepAlive keep_alive_{*this};
   ErrorLog error_log_{*this};
   IoCommands io_{*this};

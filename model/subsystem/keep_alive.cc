@@ -3,6 +3,7 @@
 
 #include "model/subsystem/association_fault_points.h"
 #include "model/subsystem/controller.h"
+#include "model/subsystem/cross_reset_fault_points.h"
 #include "model/subsystem/fault_points.h"
 #include "model/subsystem/subsystem.h"
 
@@ -50,6 +51,7 @@ void KeepAlive::on_keep_alive_due() {
   if (!departs(departure::kato_no_log)) {
     controller_.error_log_.add_error({.status = nvme::sc::keep_alive_timer_expired});
   }
+  if (!departs(departure::lost_host_keep_alive)) controller_.cross_reset_.tell_lost();
   controller_.step(ControllerEvent::fail);
   if (!departs(departure::kato_keeps_connections)) controller_.end_association("keep alive timeout");
 }

@@ -182,6 +182,18 @@ struct FdpOptions {
   bool supported() const { return !configurations.empty(); }
 };
 
+/// Cross-Controller Reset, and the log of controllers whose hosts were lost.
+struct CrossControllerResetOptions {
+  std::uint8_t limit = 0;  ///< CCRL: operations at a time; 0: no such command
+  /// Of an operation; zero: it is over before the command completes.
+  Duration time;
+  /// False: other controllers cannot be asked or reset, and operations fail.
+  bool reaches_others = true;
+  bool lost_host_log = true;  ///< log page 1Fh
+
+  bool supported() const { return limit != 0; }
+};
+
 struct SubsystemOptions {
   std::string nqn = kDefaultSubsystemNqn;
   std::string serial = "FB0000000001";
@@ -251,6 +263,7 @@ struct SubsystemOptions {
   EnduranceOptions endurance = {};
   FdpOptions fdp = {};
   ZonedOptions zoned = {};
+  CrossControllerResetOptions cross_controller_reset = {};
   std::uint64_t power_on_hours = 0;                 ///< at the beginning of the world
   std::uint16_t atomic_compare_write_blocks = 128;  ///< ACWU + 1
   bool subsystem_reset = true;                      ///< CAP.NSSRS

@@ -107,6 +107,7 @@ void Controller::write_cc(std::uint32_t value) {
 void Controller::enter_ready() {
   if (!step(ControllerEvent::enabled)) return;
   rdy_ = true;
+  cross_reset_.on_ready();
   tell(Change::ready);
   keep_alive_.restart_keep_alive();
 }
@@ -161,6 +162,7 @@ void Controller::clear_for_reset() {
   temperature_alarm_ = false;
   directives_.reset_directives();
   placement_.on_reset();
+  cross_reset_.on_reset();
   logs_.persistent_context_.clear();
   endurance_wanted_.clear();
   endurance_pending_.clear();

@@ -37,6 +37,9 @@ inline constexpr BytesField<"fguid", 112, 16> fguid{};
 inline constexpr Le<"crdt1", 128, std::uint16_t> crdt1{};
 inline constexpr Le<"crdt2", 130, std::uint16_t> crdt2{};
 inline constexpr Le<"crdt3", 132, std::uint16_t> crdt3{};
+/// Controller instance: a number that each becoming ready increments, and a random one; 0: not told apart.
+inline constexpr Le<"ciu", 135, std::uint8_t> ciu{};
+inline constexpr Le<"cirn", 136, std::uint64_t> cirn{};
 inline constexpr Le<"nvmsr", 253, std::uint8_t> nvmsr{};
 inline constexpr Le<"vwci", 254, std::uint8_t> vwci{};
 inline constexpr Le<"mec", 255, std::uint8_t> mec{};
@@ -112,6 +115,8 @@ inline constexpr Le<"fcatt", 1802, std::uint8_t> fcatt{};
 inline constexpr Le<"msdbd", 1803, std::uint8_t> msdbd{};
 inline constexpr Le<"ofcs", 1804, std::uint16_t> ofcs{};
 inline constexpr Le<"dctype", 1806, std::uint8_t, DiscoveryControllerType> dctype{};
+/// Cross-Controller Reset operations at a time; 0: no such command.
+inline constexpr Le<"ccrl", 1807, std::uint8_t> ccrl{};
 inline constexpr BytesField<"psd", 2048, 1024> psd{};
 inline constexpr BytesField<"vs", 3072, 1024> vs{};
 }  // namespace id_ctrl
@@ -119,7 +124,7 @@ inline constexpr BytesField<"vs", 3072, 1024> vs{};
 using IdentifyController =
     Layout<kIdentifySize, id_ctrl::vid, id_ctrl::ssvid, id_ctrl::sn, id_ctrl::mn, id_ctrl::fr, id_ctrl::rab, id_ctrl::ieee, id_ctrl::cmic,
            id_ctrl::mdts, id_ctrl::cntlid, id_ctrl::ver, id_ctrl::rtd3r, id_ctrl::rtd3e, id_ctrl::oaes, id_ctrl::ctratt, id_ctrl::rrls,
-           id_ctrl::cntrltype, id_ctrl::fguid, id_ctrl::crdt1, id_ctrl::crdt2, id_ctrl::crdt3, id_ctrl::nvmsr, id_ctrl::vwci, id_ctrl::mec,
+           id_ctrl::cntrltype, id_ctrl::fguid, id_ctrl::crdt1, id_ctrl::crdt2, id_ctrl::crdt3, id_ctrl::ciu, id_ctrl::cirn, id_ctrl::nvmsr, id_ctrl::vwci, id_ctrl::mec,
            id_ctrl::oacs, id_ctrl::acl, id_ctrl::aerl, id_ctrl::frmw, id_ctrl::lpa, id_ctrl::elpe, id_ctrl::npss, id_ctrl::avscc,
            id_ctrl::apsta, id_ctrl::wctemp, id_ctrl::cctemp, id_ctrl::mtfa, id_ctrl::hmpre, id_ctrl::hmmin, id_ctrl::tnvmcap,
            id_ctrl::unvmcap, id_ctrl::rpmbs, id_ctrl::edstt, id_ctrl::dsto, id_ctrl::fwug, id_ctrl::kas, id_ctrl::hctma, id_ctrl::mntmt,
@@ -128,7 +133,7 @@ using IdentifyController =
            id_ctrl::cqt, id_ctrl::sqes_min, id_ctrl::sqes_max, id_ctrl::cqes_min, id_ctrl::cqes_max, id_ctrl::maxcmd, id_ctrl::nn,
            id_ctrl::oncs, id_ctrl::fuses, id_ctrl::fna, id_ctrl::vwc, id_ctrl::awun, id_ctrl::awupf, id_ctrl::icsvscc, id_ctrl::nwpc,
            id_ctrl::acwu, id_ctrl::cdfs, id_ctrl::sgls, id_ctrl::mnan, id_ctrl::maxdna, id_ctrl::maxcna, id_ctrl::subnqn, id_ctrl::ioccsz,
-           id_ctrl::iorcsz, id_ctrl::icdoff, id_ctrl::fcatt, id_ctrl::msdbd, id_ctrl::ofcs, id_ctrl::dctype, id_ctrl::psd, id_ctrl::vs>;
+           id_ctrl::iorcsz, id_ctrl::icdoff, id_ctrl::fcatt, id_ctrl::msdbd, id_ctrl::ofcs, id_ctrl::dctype, id_ctrl::ccrl, id_ctrl::psd, id_ctrl::vs>;
 
 // Bits of the fields above.
 

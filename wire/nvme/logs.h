@@ -27,6 +27,8 @@ enum class LogPage : std::uint8_t {
   feature_effects = 0x12,
   mi_command_effects = 0x13,
   lockdown = 0x14,
+  cross_controller_reset = 0x1E,
+  lost_host = 0x1F,
   fdp_configurations = 0x20,
   reclaim_unit_handle_usage = 0x21,
   fdp_statistics = 0x22,

@@ -111,6 +111,10 @@ std::string_view log_page_name(std::uint8_t lid) {
       return "NVMe-MI Commands Supported and Effects";
     case LogPage::lockdown:
       return "Command and Feature Lockdown";
+    case LogPage::cross_controller_reset:
+      return "Cross-Controller Reset";
+    case LogPage::lost_host:
+      return "Lost Host Communication";
     case LogPage::fdp_configurations:
       return "FDP Configurations";
     case LogPage::reclaim_unit_handle_usage:
