@@ -95,7 +95,7 @@ py::dict enum_tables() {
     FB_MEMBER(changed_namespaces) FB_MEMBER(commands_effects) FB_MEMBER(self_test) FB_MEMBER(telemetry_host)
     FB_MEMBER(telemetry_controller) FB_MEMBER(endurance_group) FB_MEMBER(ana) FB_MEMBER(persistent_event)
     FB_MEMBER(lba_status) FB_MEMBER(endurance_group_events) FB_MEMBER(feature_effects) FB_MEMBER(mi_command_effects)
-    FB_MEMBER(lockdown) FB_MEMBER(fdp_configurations) FB_MEMBER(reclaim_unit_handle_usage) FB_MEMBER(fdp_statistics)
+    FB_MEMBER(lockdown) FB_MEMBER(cross_controller_reset) FB_MEMBER(lost_host) FB_MEMBER(fdp_configurations) FB_MEMBER(reclaim_unit_handle_usage) FB_MEMBER(fdp_statistics)
     FB_MEMBER(fdp_events)
     FB_MEMBER(discovery) FB_MEMBER(host_discovery) FB_MEMBER(reservation_notification) FB_MEMBER(sanitize_status)
     FB_MEMBER(changed_zones)

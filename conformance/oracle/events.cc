@@ -39,6 +39,10 @@ std::optional<std::uint32_t> enabling(std::uint8_t notice) {
       return enables::zone_descriptor;
     case info::notice_discovery_log:
       return enables::discovery_log;
+    case info::notice_cross_controller_reset:
+      return enables::cross_controller_reset;
+    case info::notice_lost_host:
+      return enables::lost_host;
     default:
       return std::nullopt;
   }
@@ -79,6 +83,10 @@ std::optional<nvme::LogPage> page_of(const nvme::Event& event) {
       return LogPage::changed_zones;
     case info::notice_discovery_log:
       return LogPage::discovery;
+    case info::notice_cross_controller_reset:
+      return LogPage::cross_controller_reset;
+    case info::notice_lost_host:
+      return LogPage::lost_host;
     default:
       return std::nullopt;
   }

@@ -2,13 +2,11 @@
 #include <map>
 
 #include "conformance/cases/nvme/host_paths_scene.h"
-#include "wire/fabrics/connect.h"
 
 namespace fb::conformance {
 
 namespace {
 
-constexpr std::uint8_t kKeepAlive = 0x18;
 /// Attempts on one path after which nobody need wait for the next.
 constexpr unsigned kForEver = 500;
 
@@ -51,29 +49,6 @@ void takes_the_other_path(HostBench& bench, Check& check, const std::vector<nvme
     bench.script = {};
     pause(bench, 5_s);
   }
-}
-
-std::uint32_t kato_of(const HostBench& bench, std::uint16_t cntlid) {
-  for (const SeenCommand* seen : bench.fabrics_commands(0x01)) {
-    if (seen->cntlid == cntlid && seen->qid == 0) return seen->as<fabrics::ConnectSqe>().get(fabrics::connect_sqe::kato);
-  }
-  return 0;
-}
-
-/// When a controller that fell silent has certainly stopped: Base 9.6.2, without any sign from the controller.
-Instant certainly_stopped(HostBench& bench, std::uint16_t cntlid) {
-  const auto& options = bench.subsystem().options();
-  const Duration unit = Duration::ms(100) * std::max<std::int64_t>(options.kas, 1);
-  const Duration kato = Duration::ms(kato_of(bench, cntlid));
-  const Duration katt = unit * ((kato.count_ns() + unit.count_ns() - 1) / unit.count_ns());
-  Instant last;
-  for (const SeenCommand& seen : bench.commands()) {
-    if (seen.cntlid != cntlid) continue;
-    const bool starts = seen.fctype() == 0x01 && seen.qid == 0;
-    const bool keeps = seen.qid == 0 && seen.opcode() == kKeepAlive;
-    if (starts || keeps || options.traffic_based_keep_alive) last = std::max(last, seen.at);
-  }
-  return last + katt * (options.traffic_based_keep_alive ? 3 : 2) + Duration::ms(options.cqt_ms);
 }
 
 }  // namespace

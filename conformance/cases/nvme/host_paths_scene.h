@@ -5,6 +5,7 @@
 
 #include "conformance/cases/nvme/host_scene.h"
 #include "conformance/runner/embedded_controller.h"
+#include "wire/fabrics/connect.h"
 
 namespace fb::conformance {
 
@@ -79,6 +80,29 @@ inline void write_and_read(HostBench& bench, Check& check, unsigned count, std::
     check.require_success(*read, "read " + std::string(when));
     check.bytes("data read back " + std::string(when), back, data);
   }
+}
+
+inline std::uint32_t kato_of(const HostBench& bench, std::uint16_t cntlid) {
+  for (const SeenCommand* seen : bench.fabrics_commands(0x01)) {
+    if (seen->cntlid == cntlid && seen->qid == 0) return seen->as<fabrics::ConnectSqe>().get(fabrics::connect_sqe::kato);
+  }
+  return 0;
+}
+
+/// When a controller that fell silent has certainly stopped: Base 9.6.2, without any sign from the controller.
+inline Instant certainly_stopped(HostBench& bench, std::uint16_t cntlid) {
+  const auto& options = bench.subsystem().options();
+  const Duration unit = Duration::ms(100) * std::max<std::int64_t>(options.kas, 1);
+  const Duration kato = Duration::ms(kato_of(bench, cntlid));
+  const Duration katt = unit * ((kato.count_ns() + unit.count_ns() - 1) / unit.count_ns());
+  Instant last;
+  for (const SeenCommand& seen : bench.commands()) {
+    if (seen.cntlid != cntlid) continue;
+    const bool starts = seen.fctype() == 0x01 && seen.qid == 0;
+    const bool keeps = seen.qid == 0 && seen.opcode() == opcode::kKeepAlive;
+    if (starts || keeps || options.traffic_based_keep_alive) last = std::max(last, seen.at);
+  }
+  return last + katt * (options.traffic_based_keep_alive ? 3 : 2) + Duration::ms(options.cqt_ms);
 }
 
 inline bool reads_ana_log(const HostBench& bench, std::uint16_t cntlid) {

@@ -11,7 +11,7 @@ using nvme::Cns;
 // What Base 2.2 reserves of Identify Controller. Bytes 135 to 143, 388 to 395 and 1807 are left out: 2.3 has fields there, and
 // a product may have them before it declares that revision.
 constexpr ReservedBits kController[] = {
-    {"CMIC", 76, 1, 0xF0},     {"OAES", 92, 4, 0x77F404FF}, {"CTRATT", 96, 4, 0xFFF00000}, {"BPCAP", 102, 1, 0xF8},
+    {"CMIC", 76, 1, 0xF0},     {"OAES", 92, 4, 0x77C404FF}, {"CTRATT", 96, 4, 0xFFF00000}, {"BPCAP", 102, 1, 0xF8},
     reserved_bytes(103, 103),  reserved_bytes(108, 109),    {"PLSI", 110, 1, 0xFC},        {"CRCAP", 134, 1, 0xFC},
     reserved_bytes(144, 252),  {"NVMSR", 253, 1, 0xFC},     {"MEC", 255, 1, 0xFC},         {"OACS", 256, 2, 0xF000},
     {"FRMW", 260, 1, 0xC0},    {"LPA", 261, 1, 0x80},       {"AVSCC", 264, 1, 0xFE},       {"APSTA", 265, 1, 0xFE},

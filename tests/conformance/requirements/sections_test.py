@@ -45,6 +45,8 @@ SUBJECTS = {
     "nvme.aer": "Asynchronous Event|Get Log Page",
     "nvme.ana": "Asymmetric Namespace Access|ANA|Identify Controller",
     "nvme.capacity": "Capacity Management",
+    "nvme.ccr": "Cross-Controller Reset|Controller Level Reset|Identify Controller|Lost Host|Keep Alive|Asynchronous Event|"
+                "Command Completion|Communication|Outstanding Command|Delayed Retry",
     "nvme.compare": "Compare|Write Uncorrectable",
     "nvme.copy": "Copy|Copies|Protection Information|Identify Namespace|Write Protection|Reservations|Status Values",
     "nvme.dataset": "Dataset Management",
