@@ -21,6 +21,7 @@
 #include "wire/nvme/copy.h"
 #include "wire/nvme/cqe.h"
 #include "wire/nvme/directives.h"
+#include "wire/nvme/cross_controller_reset.h"
 #include "wire/nvme/endurance.h"
 #include "wire/nvme/fdp.h"
 #include "wire/nvme/features.h"
@@ -99,7 +100,7 @@ void mark_counters(LayoutInfo& layout) {
   X(IoManagementReceiveSqe) X(IoManagementSendSqe) X(FdpConfigurationsHeader) X(FdpConfigurationDescriptor)           \
   X(ReclaimUnitHandleDescriptor) X(HandleUsageHeader) X(HandleUsageDescriptor) X(FdpStatistics) X(FdpEventsHeader)    \
   X(FdpEvent) X(MediaReallocated) X(FdpFeature) X(FdpEventsFeature) X(FdpEventSupport) X(HandleStatusHeader)          \
-  X(HandleStatusDescriptor)                                                                                           \
+  X(HandleStatusDescriptor) X(CrossControllerResetSqe) X(CrossControllerResetReply) X(CcrEntryLayout)                 \
   X(LbaStatusAttributes) X(PersistentLogHeader) X(PersistentEventHeader) X(Arbitration) X(PowerManagement)            \
   X(TemperatureThreshold) X(ErrorRecovery) X(VolatileWriteCache) X(NumberOfQueues) X(WriteAtomicity)                  \
   X(KeepAliveTimer) X(IoCommandSetProfile) X(SanitizeConfiguration) X(HostIdentifier) X(ReservationMask)              \

@@ -8,6 +8,7 @@
 namespace fb::python {
 
 using subsystem::CopyOptions;
+using subsystem::CrossControllerResetOptions;
 using subsystem::DirectiveOptions;
 using subsystem::EnduranceOptions;
 using subsystem::FdpConfiguration;
@@ -50,6 +51,8 @@ FB_TABLE(SanitizeOptions, SanitizeOptions, FB_ROW(block_erase), FB_ROW(crypto_er
 FB_TABLE(ZoneOptions, ZoneOptions, FB_ROW(zone_blocks), FB_ROW(capacity), FB_ROW(max_active), FB_ROW(max_open), FB_ROW(extension_units),
          FB_ROW(read_across), FB_ROW(variable_capacity), FB_ROW(excursions))
 FB_TABLE(ZonedOptions, ZonedOptions, FB_ROW(supported), FB_ROW(append), FB_ROW(append_limit), FB_ROW(made))
+FB_TABLE(CrossControllerResetOptions, CrossControllerResetOptions, FB_ROW(limit), FB_ROW(time), FB_ROW(reaches_others),
+         FB_ROW(lost_host_log))
 FB_TABLE(SelfTestOptions, SelfTestOptions, FB_ROW(supported), FB_ROW(short_time), FB_ROW(extended_minutes))
 FB_TABLE(TelemetryOptions, TelemetryOptions, FB_ROW(supported), FB_ROW(area_1_end), FB_ROW(area_2_end), FB_ROW(area_3_end))
 FB_TABLE(PersistentLogOptions, PersistentLogOptions, FB_ROW(supported), FB_ROW(size))
@@ -72,9 +75,9 @@ FB_TABLE(SubsystemOptions, SubsystemOptions, FB_ROW(nqn), FB_ROW(serial), FB_ROW
          FB_ROW(format), FB_ROW(metadata), FB_ROW(security), FB_ROW(reservations), FB_ROW(reservations_persist),
          FB_ROW(namespace_management), FB_ROW(sanitize), FB_ROW(self_test), FB_ROW(saveable_features), FB_ROW(timestamp), FB_ROW(telemetry),
          FB_ROW(persistent_log), FB_ROW(directives), FB_ROW(lockdown), FB_ROW(lba_status), FB_ROW(endurance), FB_ROW(fdp), FB_ROW(zoned),
-         FB_ROW(power_on_hours), FB_ROW(atomic_compare_write_blocks), FB_ROW(subsystem_reset), FB_ROW(namespaces_max), FB_ROW(ana),
-         FB_ROW(ana_transition_s), FB_ROW(ana_groups_max), FB_ROW(enable_delay), FB_ROW(disable_delay), FB_ROW(shutdown_delay),
-         FB_ROW(ready_timeout), FB_ROW(enable_limit), FB_ROW(io_loss_grace), FB_ROW(io_latency))
+         FB_ROW(cross_controller_reset), FB_ROW(power_on_hours), FB_ROW(atomic_compare_write_blocks), FB_ROW(subsystem_reset),
+         FB_ROW(namespaces_max), FB_ROW(ana), FB_ROW(ana_transition_s), FB_ROW(ana_groups_max), FB_ROW(enable_delay), FB_ROW(disable_delay),
+         FB_ROW(shutdown_delay), FB_ROW(ready_timeout), FB_ROW(enable_limit), FB_ROW(io_loss_grace), FB_ROW(io_latency))
 
 FB_TABLE(NamespaceLimits, NamespaceLimits, FB_ROW(atomic_write), FB_ROW(atomic_power_fail), FB_ROW(atomic_compare_write), FB_ROW(boundary),
          FB_ROW(boundary_power_fail), FB_ROW(boundary_offset), FB_ROW(optimal_boundary), FB_ROW(write_granularity), FB_ROW(write_alignment),
@@ -94,11 +97,11 @@ FB_TABLE(transport::TcpHostOptions, TcpHostOptions, FB_ROW(header_digest), FB_RO
 FB_TABLE(net::LinkOptions, LinkOptions, FB_ROW(latency), FB_ROW(mtu), FB_ROW(queue_bytes))
 
 FB_TABLE(host::ConnectOptions, ConnectOptions, FB_ROW(cntlid), FB_ROW(io_queues), FB_ROW(queue_entries), FB_ROW(admin_entries),
-         FB_ROW(kato_ms), FB_ROW(quiesce_unreported), FB_ROW(disable_sq_flow_control), FB_ROW(individual_queue_deletion),
-         FB_ROW(remote_invalidate), FB_ROW(in_capsule_max_bytes), FB_ROW(transfer_max_bytes), FB_ROW(async_events), FB_ROW(scan_namespaces),
-         FB_ROW(protection), FB_ROW(connect_timeout), FB_ROW(admin_timeout), FB_ROW(io_timeout), FB_ROW(abort_grace),
-         FB_ROW(reconnect_delay), FB_ROW(reconnect_delay_max), FB_ROW(controller_loss_timeout), FB_ROW(busy_delay), FB_ROW(busy_retries),
-         FB_ROW(command_retries), FB_ROW(no_path_timeout))
+         FB_ROW(kato_ms), FB_ROW(quiesce_unreported), FB_ROW(cross_controller_reset), FB_ROW(disable_sq_flow_control),
+         FB_ROW(individual_queue_deletion), FB_ROW(remote_invalidate), FB_ROW(in_capsule_max_bytes), FB_ROW(transfer_max_bytes),
+         FB_ROW(async_events), FB_ROW(scan_namespaces), FB_ROW(protection), FB_ROW(connect_timeout), FB_ROW(admin_timeout),
+         FB_ROW(io_timeout), FB_ROW(abort_grace), FB_ROW(reconnect_delay), FB_ROW(reconnect_delay_max), FB_ROW(controller_loss_timeout),
+         FB_ROW(busy_delay), FB_ROW(busy_retries), FB_ROW(command_retries), FB_ROW(no_path_timeout))
 
 FB_TABLE(mi::EndpointOptions, EndpointOptions, FB_ROW(port), FB_ROW(buffer_bytes), FB_ROW(auto_pause), FB_ROW(events), FB_ROW(latency),
          FB_ROW(more_processing_after), FB_ROW(event_retries_max))

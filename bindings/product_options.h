@@ -20,7 +20,7 @@ namespace fb::python {
   X(subsystem::SanitizeOptions) X(subsystem::ZoneOptions) X(subsystem::ZonedOptions) X(subsystem::SelfTestOptions)   \
   X(subsystem::TelemetryOptions) X(subsystem::PersistentLogOptions) X(subsystem::DirectiveOptions)                   \
   X(subsystem::LockdownOptions) X(subsystem::LbaStatusOptions) X(subsystem::EnduranceOptions)                        \
-  X(subsystem::FdpConfiguration) X(subsystem::FdpOptions)                                                            \
+  X(subsystem::FdpConfiguration) X(subsystem::FdpOptions) X(subsystem::CrossControllerResetOptions)                  \
   X(subsystem::SubsystemOptions)                                                                                     \
   X(subsystem::NamespaceLimits) X(subsystem::NamespaceOptions) X(transport::ControllerFabricOptions)                 \
   X(transport::TcpControllerOptions) X(transport::TcpHostOptions) X(net::LinkOptions) X(host::ConnectOptions)        \

@@ -53,6 +53,7 @@ struct TargetArguments {
   std::uint16_t io_queues = 16;       ///< that a host is granted at most
   std::uint16_t queue_entries = 128;  ///< of an I/O queue at most: CAP.MQES + 1
   bool lenient = false;
+  std::uint8_t cross_resets = 0;        ///< CCRL; 0: no Cross-Controller Reset
   std::uint16_t placement_handles = 0;  ///< Flexible Data Placement with so many reclaim unit handles; 0: none
   std::string leniency;                 ///< names with commas between them; empty: all
   bool json = false;
@@ -282,6 +283,7 @@ subsystem::Subsystem& add_disk(subsystem::Target& target, subsystem::SubsystemOp
     namespaces.push_back(namespace_from(text));
     if (namespaces.back().zones.zone_blocks != 0) options.zoned.supported = true;
   }
+  options.cross_controller_reset.limit = arguments.cross_resets;
   if (arguments.placement_handles != 0) place_data(options, namespaces, arguments.placement_handles);
   subsystem::Subsystem& disk = target.add_subsystem(std::move(options));
   for (subsystem::NamespaceOptions& one : namespaces) {
@@ -450,6 +452,11 @@ void add_target(CLI::App& app, Outcome& outcome) {
                    "Flexible Data Placement with so many reclaim unit handles in two reclaim groups; each namespace has all of them")
       ->check(CLI::Range(1, 128))
       ->type_name("HANDLES");
+  command
+      ->add_option("--cross-reset", arguments->cross_resets,
+                   "Cross-Controller Reset and the log of lost hosts, with so many operations at a time (CCRL)")
+      ->check(CLI::Range(1, 255))
+      ->type_name("LIMIT");
   command->add_option("--deviation", arguments->deviations, "Misbehave in this way (list --deviations)")
       ->type_name("NAME")
       ->delimiter(',')

@@ -55,9 +55,9 @@ struct ControllerFacts {
   std::uint16_t fuses = 0;
   std::uint16_t ofcs = 0;
   std::uint32_t oaes = 0;
-  std::uint8_t ciu = 0;     ///< of the instance, as the random number
-  std::uint64_t cirn = 0;   ///< 0: the controller does not tell its instances apart
-  unsigned reset_limit = 0;  ///< CCRL
+  std::uint8_t ciu = 0;           ///< of the instance, as the random number
+  std::uint64_t cirn = 0;         ///< 0: the controller does not tell its instances apart
+  unsigned reset_limit = 0;       ///< CCRL
   bool extended_formats = false;  ///< CTRATT.ELBAS
   unsigned abort_limit = 1;
   unsigned event_limit = 1;

@@ -85,17 +85,6 @@ namespace fb::host {
   X(error_is_success, "host.status.ignored", "an error status is reported as success") \
   X(failover_early, "host.failover.early", \
     "writes go to another controller before the old one has stopped") \
-  X(reset_not_asked, "host.ccr.not_asked", "no Cross-Controller Reset is asked for") \
-  X(reset_instance_wrong, "host.ccr.instance", "Cross-Controller Reset has the halves of CIRN exchanged") \
-  X(reset_ciu_wrong, "host.ccr.ciu", "Cross-Controller Reset has CIU 0") \
-  X(reset_completion_enough, "host.ccr.completion", \
-    "a completion of Cross-Controller Reset with IRS 0 is taken for its success") \
-  X(reset_failure_enough, "host.ccr.failure", "a Cross-Controller Reset that failed is taken for a success") \
-  X(reset_unclaimed, "host.ccr.unclaimed", "Cross-Controller Reset is sent to a controller with CCRL 0") \
-  X(reset_again_anywhere, "host.ccr.again", "a failed Cross-Controller Reset is sent to the same controller again") \
-  X(reset_log_unread, "host.ccr.log_unread", "the log page of Cross-Controller Resets is not read") \
-  X(reset_success_ignored, "host.ccr.success_ignored", "writes wait though a Cross-Controller Reset has succeeded") \
-  X(reset_any_entry, "host.ccr.any_entry", "an entry of another instance is taken for the one that was asked for") \
   X(mdts_ignored, "host.io.mdts.ignored", "transfers are not split to MDTS") \
   X(timeout_resubmitted, "host.timeout.resubmitted", \
     "a command without an answer is sent again while the first still runs") \

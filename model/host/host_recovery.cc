@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string>
 
-#include "model/host/fault_points.h"
 #include "model/host/host.h"
+#include "model/host/recovery_fault_points.h"
 #include "wire/nvme/cross_controller_reset.h"
 
 namespace fb::host {

@@ -39,9 +39,7 @@ bool CrossControllerReset::lost_host_supported() const {
 
 // ---- instances ----
 
-std::uint8_t CrossControllerReset::uniquifier() const {
-  return supported() && !departs(departure::ccr_ciu_zero) ? ciu_ : std::uint8_t{0};
-}
+std::uint8_t CrossControllerReset::uniquifier() const { return supported() && !departs(departure::ccr_ciu_zero) ? ciu_ : std::uint8_t{0}; }
 
 std::uint64_t CrossControllerReset::random_number() const {
   if (!supported() || departs(departure::ccr_cirn_zero)) return 0;
@@ -169,8 +167,10 @@ void CrossControllerReset::on_operation_due() {
   Instant next = Instant::never();
   for (std::size_t i = 0; i < operations_.size(); ++i) {
     if (operations_[i].entry.status != CcrStatus::in_progress) continue;
-    if (operations_[i].due <= now) complete_operation(i);
-    else next = std::min(next, operations_[i].due);
+    if (operations_[i].due <= now)
+      complete_operation(i);
+    else
+      next = std::min(next, operations_[i].due);
   }
   if (next != Instant::never()) loop.schedule(timer_, next);
 }
@@ -193,8 +193,7 @@ void CrossControllerReset::complete_operation(std::size_t index) {
   if (!asked && !departs(departure::ccr_event_unasked)) return;
   if (departs(departure::ccr_event_missing) || (index > 0 && departs(departure::ccr_event_once))) return;
   const auto page = departs(departure::ccr_event_log) ? nvme::LogPage::lost_host : nvme::LogPage::cross_controller_reset;
-  controller_.raise(
-      {nvme::EventType::notice, nvme::event_info::notice_cross_controller_reset, static_cast<std::uint8_t>(page)});
+  controller_.raise({nvme::EventType::notice, nvme::event_info::notice_cross_controller_reset, static_cast<std::uint8_t>(page)});
 }
 
 // ---- the logs ----
@@ -262,8 +261,7 @@ void CrossControllerReset::on_lost_host(std::uint16_t cntlid, std::uint8_t ciu) 
   if (lost_.size() > nvme::kControllerEntriesMax) lost_.erase(lost_.begin());
   const bool asked = (controller_.features_.events & nvme::event_config_bits::lost_host) != 0;
   if (!(asked ? !departs(departure::lost_host_event_missing) : departs(departure::lost_host_event_unasked))) return;
-  controller_.raise(
-      {nvme::EventType::notice, nvme::event_info::notice_lost_host, static_cast<std::uint8_t>(nvme::LogPage::lost_host)});
+  controller_.raise({nvme::EventType::notice, nvme::event_info::notice_lost_host, static_cast<std::uint8_t>(nvme::LogPage::lost_host)});
 }
 
 }  // namespace fb::subsystem

@@ -51,7 +51,7 @@ class CrossControllerReset : ControllerPart {
     nvme::CcrEntry entry;
     Instant due;
   };
-  std::vector<Operation> operations_;  ///< in the order of their commands
+  std::vector<Operation> operations_;      ///< in the order of their commands
   std::vector<nvme::LostHostEntry> lost_;  ///< oldest first
   std::uint8_t ciu_ = 0;
   std::uint64_t cirn_ = 0;

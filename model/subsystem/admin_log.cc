@@ -136,8 +136,10 @@ void LogPages::get_log_page(const Command& command) {
   const std::uint32_t nsid = command.nsid();
   queue.complete_with_data(command, out.size());
   // Out of band nothing is ever acknowledged, whatever RAE says (NVMe-MI 1.2).
-  if (!retain && !out_of_band) acknowledge_log(lid, group, nsid);
-  else if (lid == static_cast<std::uint8_t>(LogPage::lost_host) && departs(departure::lost_host_rae)) controller_.cross_reset_.clear_lost_hosts();
+  if (!retain && !out_of_band)
+    acknowledge_log(lid, group, nsid);
+  else if (lid == static_cast<std::uint8_t>(LogPage::lost_host) && departs(departure::lost_host_rae))
+    controller_.cross_reset_.clear_lost_hosts();
 }
 
 void LogPages::acknowledge_log(std::uint8_t lid, std::uint16_t group, std::uint32_t nsid) {

@@ -85,10 +85,10 @@ void Controller::end_association(std::string_view why) {
   associated_ = false;
   directives_.reset_directives();
   Loop& loop = subsystem_.world().loop();
-  for (Event* event : {static_cast<Event*>(&ready_timer_), static_cast<Event*>(&reset_timer_), static_cast<Event*>(&shutdown_timer_),
-                       static_cast<Event*>(&keep_alive_.kato_timer_), static_cast<Event*>(&idle_timer_),
-                       static_cast<Event*>(&io_loss_timer_), static_cast<Event*>(&lba_status_.lba_status_timer_),
-                       static_cast<Event*>(&cross_reset_.timer_)}) {
+  for (Event* event :
+       {static_cast<Event*>(&ready_timer_), static_cast<Event*>(&reset_timer_), static_cast<Event*>(&shutdown_timer_),
+        static_cast<Event*>(&keep_alive_.kato_timer_), static_cast<Event*>(&idle_timer_), static_cast<Event*>(&io_loss_timer_),
+        static_cast<Event*>(&lba_status_.lba_status_timer_), static_cast<Event*>(&cross_reset_.timer_)}) {
     loop.cancel(*event);
   }
   Queue* const admin = std::exchange(admin_queue_, nullptr);

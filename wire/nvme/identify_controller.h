@@ -124,16 +124,17 @@ inline constexpr BytesField<"vs", 3072, 1024> vs{};
 using IdentifyController =
     Layout<kIdentifySize, id_ctrl::vid, id_ctrl::ssvid, id_ctrl::sn, id_ctrl::mn, id_ctrl::fr, id_ctrl::rab, id_ctrl::ieee, id_ctrl::cmic,
            id_ctrl::mdts, id_ctrl::cntlid, id_ctrl::ver, id_ctrl::rtd3r, id_ctrl::rtd3e, id_ctrl::oaes, id_ctrl::ctratt, id_ctrl::rrls,
-           id_ctrl::cntrltype, id_ctrl::fguid, id_ctrl::crdt1, id_ctrl::crdt2, id_ctrl::crdt3, id_ctrl::ciu, id_ctrl::cirn, id_ctrl::nvmsr, id_ctrl::vwci, id_ctrl::mec,
-           id_ctrl::oacs, id_ctrl::acl, id_ctrl::aerl, id_ctrl::frmw, id_ctrl::lpa, id_ctrl::elpe, id_ctrl::npss, id_ctrl::avscc,
-           id_ctrl::apsta, id_ctrl::wctemp, id_ctrl::cctemp, id_ctrl::mtfa, id_ctrl::hmpre, id_ctrl::hmmin, id_ctrl::tnvmcap,
-           id_ctrl::unvmcap, id_ctrl::rpmbs, id_ctrl::edstt, id_ctrl::dsto, id_ctrl::fwug, id_ctrl::kas, id_ctrl::hctma, id_ctrl::mntmt,
-           id_ctrl::mxtmt, id_ctrl::sanicap, id_ctrl::hmminds, id_ctrl::hmmaxd, id_ctrl::nsetidmax, id_ctrl::endgidmax, id_ctrl::anatt,
-           id_ctrl::anacap, id_ctrl::anagrpmax, id_ctrl::nanagrpid, id_ctrl::pels, id_ctrl::domainid, id_ctrl::megcap, id_ctrl::tmpthha,
-           id_ctrl::cqt, id_ctrl::sqes_min, id_ctrl::sqes_max, id_ctrl::cqes_min, id_ctrl::cqes_max, id_ctrl::maxcmd, id_ctrl::nn,
-           id_ctrl::oncs, id_ctrl::fuses, id_ctrl::fna, id_ctrl::vwc, id_ctrl::awun, id_ctrl::awupf, id_ctrl::icsvscc, id_ctrl::nwpc,
-           id_ctrl::acwu, id_ctrl::cdfs, id_ctrl::sgls, id_ctrl::mnan, id_ctrl::maxdna, id_ctrl::maxcna, id_ctrl::subnqn, id_ctrl::ioccsz,
-           id_ctrl::iorcsz, id_ctrl::icdoff, id_ctrl::fcatt, id_ctrl::msdbd, id_ctrl::ofcs, id_ctrl::dctype, id_ctrl::ccrl, id_ctrl::psd, id_ctrl::vs>;
+           id_ctrl::cntrltype, id_ctrl::fguid, id_ctrl::crdt1, id_ctrl::crdt2, id_ctrl::crdt3, id_ctrl::ciu, id_ctrl::cirn, id_ctrl::nvmsr,
+           id_ctrl::vwci, id_ctrl::mec, id_ctrl::oacs, id_ctrl::acl, id_ctrl::aerl, id_ctrl::frmw, id_ctrl::lpa, id_ctrl::elpe,
+           id_ctrl::npss, id_ctrl::avscc, id_ctrl::apsta, id_ctrl::wctemp, id_ctrl::cctemp, id_ctrl::mtfa, id_ctrl::hmpre, id_ctrl::hmmin,
+           id_ctrl::tnvmcap, id_ctrl::unvmcap, id_ctrl::rpmbs, id_ctrl::edstt, id_ctrl::dsto, id_ctrl::fwug, id_ctrl::kas, id_ctrl::hctma,
+           id_ctrl::mntmt, id_ctrl::mxtmt, id_ctrl::sanicap, id_ctrl::hmminds, id_ctrl::hmmaxd, id_ctrl::nsetidmax, id_ctrl::endgidmax,
+           id_ctrl::anatt, id_ctrl::anacap, id_ctrl::anagrpmax, id_ctrl::nanagrpid, id_ctrl::pels, id_ctrl::domainid, id_ctrl::megcap,
+           id_ctrl::tmpthha, id_ctrl::cqt, id_ctrl::sqes_min, id_ctrl::sqes_max, id_ctrl::cqes_min, id_ctrl::cqes_max, id_ctrl::maxcmd,
+           id_ctrl::nn, id_ctrl::oncs, id_ctrl::fuses, id_ctrl::fna, id_ctrl::vwc, id_ctrl::awun, id_ctrl::awupf, id_ctrl::icsvscc,
+           id_ctrl::nwpc, id_ctrl::acwu, id_ctrl::cdfs, id_ctrl::sgls, id_ctrl::mnan, id_ctrl::maxdna, id_ctrl::maxcna, id_ctrl::subnqn,
+           id_ctrl::ioccsz, id_ctrl::iorcsz, id_ctrl::icdoff, id_ctrl::fcatt, id_ctrl::msdbd, id_ctrl::ofcs, id_ctrl::dctype, id_ctrl::ccrl,
+           id_ctrl::psd, id_ctrl::vs>;
 
 // Bits of the fields above.
 

@@ -101,8 +101,8 @@ CONFORMANCE_CASE(ccr_is_nothing_for_the_discovery_service, "nvme.ccr.support.dis
   check.precondition_success(pages, "Get Log Page 00h");
   for (const LogPage page : {LogPage::cross_controller_reset, LogPage::lost_host}) {
     const auto listed = element<nvme::SupportedPage>(pages.data, nvme::supported_pages::lids, lid_of(page));
-    check.that(!listed.get(nvme::supported_page::lsupp), fmt::format("log page {:02X}h is not in the list of supported pages", lid_of(page)),
-               "it is");
+    check.that(!listed.get(nvme::supported_page::lsupp),
+               fmt::format("log page {:02X}h is not in the list of supported pages", lid_of(page)), "it is");
   }
 }
 
@@ -133,7 +133,8 @@ CONFORMANCE_CASE(cirn_is_no_counter, "nvme.ccr.instance.unpredictable", roles::c
   }
   const bool constant = values[1] - values[0] == values[2] - values[1] && values[2] - values[1] == values[3] - values[2];
   check.precondition(values[0] != values[1], "CIRN changes");
-  check.that(!constant, "the values of CIRN do not grow by a constant", fmt::format("each is {} above the one before", values[1] - values[0]));
+  check.that(!constant, "the values of CIRN do not grow by a constant",
+             fmt::format("each is {} above the one before", values[1] - values[0]));
 }
 
 CONFORMANCE_CASE(cirn_of_two_controllers_differs, "nvme.ccr.instance.apart", roles::controller, needs(resets_others), having_ccr) {

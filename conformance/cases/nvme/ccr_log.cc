@@ -97,8 +97,7 @@ CONFORMANCE_CASE(ccr_limit_can_be_reached, "nvme.ccr.limit.reached", roles::cont
   for (unsigned i = 0; i < limit; ++i) check.success(scene.send(all[i]), fmt::format("operation {} of {}", i + 1, limit));
 }
 
-CONFORMANCE_CASE(ccr_limit_is_for_operations_in_progress, "nvme.ccr.limit.free", roles::controller, needs(resets_others),
-                 having_slow_ccr) {
+CONFORMANCE_CASE(ccr_limit_is_for_operations_in_progress, "nvme.ccr.limit.free", roles::controller, needs(resets_others), having_slow_ccr) {
   CcrScene scene(bench, check);
   const unsigned limit = bench.declared().identify().get(nvme::id_ctrl::ccrl);
   check.precondition(limit <= 8, "CCRL is at most 8");
@@ -171,8 +170,10 @@ CONFORMANCE_CASE(ccr_event_comes_again, "nvme.ccr.event.again", roles::controlle
     scene.begin(one);
     const auto reply = request.wait_for(kCcrPatience);
     const bool came = reply.has_value() && reply->ok();
-    if (&one == &both[0]) check.precondition(came, "an event comes when the first operation ends");
-    else check.that(came, "an event comes when the second operation ends", "none comes");
+    if (&one == &both[0])
+      check.precondition(came, "an event comes when the first operation ends");
+    else
+      check.that(came, "an event comes when the second operation ends", "none comes");
     (void)scene.entries();
   }
 }

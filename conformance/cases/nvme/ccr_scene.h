@@ -141,7 +141,9 @@ class CcrScene {
     check_.precondition(one.has_value() && one->status == nvme::CcrStatus::in_progress, "the operation is in progress still");
   }
 
-  void wait(Duration time) { bench_.world().run_until([] { return false; }, time); }
+  void wait(Duration time) {
+    bench_.world().run_until([] { return false; }, time);
+  }
   bool ends(host::RawQueue& queue, Duration within = kSoon) {
     return bench_.world().run_until([&] { return queue.has_ended(); }, within);
   }
@@ -152,8 +154,8 @@ class CcrScene {
   }
 
   void listen(RawAssociation& association, std::uint32_t events) {
-    check_.precondition_success(
-        association.admin().send(host::set_features(nvme::FeatureId::async_event_configuration, events)).wait(), "Set Features 0Bh");
+    check_.precondition_success(association.admin().send(host::set_features(nvme::FeatureId::async_event_configuration, events)).wait(),
+                                "Set Features 0Bh");
   }
   Op<host::RawReply> request_event(RawAssociation& association) { return association.admin().send(host::async_event_request()); }
 
@@ -189,7 +191,6 @@ class CcrScene {
 
 inline constexpr nvme::Event kCcrEvent{nvme::EventType::notice, nvme::event_info::notice_cross_controller_reset,
                                        lid_of(nvme::LogPage::cross_controller_reset)};
-inline constexpr nvme::Event kLostHostEvent{nvme::EventType::notice, nvme::event_info::notice_lost_host,
-                                            lid_of(nvme::LogPage::lost_host)};
+inline constexpr nvme::Event kLostHostEvent{nvme::EventType::notice, nvme::event_info::notice_lost_host, lid_of(nvme::LogPage::lost_host)};
 
 }  // namespace fb::conformance

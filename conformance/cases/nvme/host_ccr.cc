@@ -180,9 +180,8 @@ CONFORMANCE_CASE(host_ignores_entries_of_others, "nvme.ccr.host.other-entries", 
 
 CONFORMANCE_CASE(host_does_not_repeat_a_hopeless_reset, "nvme.ccr.host.no-retry", roles::host, reaches{"bench.silent"}, lasts(200_s),
                  furnished(&with_failing_ccr)) {
-  SilentController scene(bench, check, [](const CommandContext& command, MutableBytes data) {
-    set_retry(command, data, nvme::CcrRetry::no);
-  });
+  SilentController scene(bench, check,
+                         [](const CommandContext& command, MutableBytes data) { set_retry(command, data, nvme::CcrRetry::no); });
   scene.run();
   (void)scene.need_reset();
   check.equal("Cross-Controller Resets after a failure with RETRY 0, with the first", scene.resets().size(), std::size_t{1});

@@ -13,7 +13,7 @@ namespace fb::conformance {
 
 namespace opcode {
 inline constexpr std::uint8_t kGetLog = 0x02, kIdentify = 0x06, kEventRequest = 0x0C, kKeepAlive = 0x18;  // admin
-inline constexpr std::uint8_t kWrite = 0x01, kRead = 0x02;                                               // I/O
+inline constexpr std::uint8_t kWrite = 0x01, kRead = 0x02;                                                // I/O
 }  // namespace opcode
 
 inline std::vector<const SeenCommand*> admin_commands(const HostBench& bench, std::uint8_t which) {

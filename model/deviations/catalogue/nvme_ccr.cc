@@ -1,6 +1,6 @@
 // Cross-Controller Reset, and the log of lost hosts.
 #include "model/deviations/deviation.h"
-#include "model/host/fault_points.h"
+#include "model/host/recovery_fault_points.h"
 #include "model/subsystem/cross_reset_fault_points.h"
 #include "wire/nvme/status.h"
 
@@ -12,26 +12,22 @@ namespace departure = subsystem::departure;
 
 }  // namespace
 
-DEVIATION(ccr_without_ciu, "nvme.ccr.identify.ciu", Product::controller, "reports CIU 0",
-          Departs{departure::ccr_ciu_zero});
-DEVIATION(ccr_without_cirn, "nvme.ccr.identify.cirn", Product::controller, "reports CIRN 0",
-          Departs{departure::ccr_cirn_zero});
-DEVIATION(ccr_without_cqt, "nvme.ccr.identify.cqt", Product::controller, "reports CQT 0",
-          Departs{departure::ccr_cqt_zero});
-DEVIATION(ccr_one_at_a_time, "nvme.ccr.identify.limit", Product::controller, "reports CCRL 1",
-          Departs{departure::ccr_limit_one});
+DEVIATION(ccr_without_ciu, "nvme.ccr.identify.ciu", Product::controller, "reports CIU 0", Departs{departure::ccr_ciu_zero});
+DEVIATION(ccr_without_cirn, "nvme.ccr.identify.cirn", Product::controller, "reports CIRN 0", Departs{departure::ccr_cirn_zero});
+DEVIATION(ccr_without_cqt, "nvme.ccr.identify.cqt", Product::controller, "reports CQT 0", Departs{departure::ccr_cqt_zero});
+DEVIATION(ccr_one_at_a_time, "nvme.ccr.identify.limit", Product::controller, "reports CCRL 1", Departs{departure::ccr_limit_one});
 DEVIATION(ccr_not_in_effects, "nvme.ccr.support.command", Product::controller, "leaves Cross-Controller Reset out of the effects log",
           Departs{departure::ccr_effects_missing});
 DEVIATION(ccr_log_not_listed, "nvme.ccr.support.log", Product::controller, "leaves log page 1Eh out of the list of supported pages",
           Departs{departure::ccr_log_missing});
 DEVIATION(ccr_event_not_claimed, "nvme.ccr.support.event", Product::controller, "clears OAES bit 20",
           Departs{departure::ccr_event_unclaimed});
-DEVIATION(lost_host_log_not_listed, "nvme.ccr.support.lost-log", Product::controller, "leaves log page 1Fh out of the list of supported pages",
-          Departs{departure::ccr_lost_missing});
+DEVIATION(lost_host_log_not_listed, "nvme.ccr.support.lost-log", Product::controller,
+          "leaves log page 1Fh out of the list of supported pages", Departs{departure::ccr_lost_missing});
 DEVIATION(lost_host_event_not_claimed, "nvme.ccr.support.lost-event", Product::controller, "clears OAES bit 21",
           Departs{departure::ccr_lost_unclaimed});
-DEVIATION(ccr_in_the_discovery_service, "nvme.ccr.support.discovery", Product::controller, "claims Cross-Controller Reset in its discovery service",
-          Departs{departure::ccr_in_discovery});
+DEVIATION(ccr_in_the_discovery_service, "nvme.ccr.support.discovery", Product::controller,
+          "claims Cross-Controller Reset in its discovery service", Departs{departure::ccr_in_discovery});
 DEVIATION(ccr_ciu_does_not_change, "nvme.ccr.instance.ciu", Product::controller, "keeps CIU when it becomes ready again",
           Departs{departure::ccr_ciu_stays});
 DEVIATION(ccr_ciu_grows_by_two, "nvme.ccr.instance.ciu", Product::controller, "increments CIU twice when it becomes ready",
@@ -70,10 +66,8 @@ DEVIATION(ccr_takes_itself, "nvme.ccr.itself", Product::controller, "accepts its
           Tolerate{"cross_controller_reset.itself"});
 DEVIATION(ccr_itself_status, "nvme.ccr.itself", Product::controller, "refuses its own identifier with another status",
           AnswerWith{"cross_controller_reset.itself", nvme::sc::ccr_in_progress});
-DEVIATION(ccr_ignores_ciu, "nvme.ccr.mismatch.ciu", Product::controller, "does not compare CIU",
-          Departs{departure::ccr_any_ciu});
-DEVIATION(ccr_ignores_cirn, "nvme.ccr.mismatch.cirn", Product::controller, "does not compare CIRN",
-          Departs{departure::ccr_any_cirn});
+DEVIATION(ccr_ignores_ciu, "nvme.ccr.mismatch.ciu", Product::controller, "does not compare CIU", Departs{departure::ccr_any_ciu});
+DEVIATION(ccr_ignores_cirn, "nvme.ccr.mismatch.cirn", Product::controller, "does not compare CIRN", Departs{departure::ccr_any_cirn});
 DEVIATION(ccr_compares_half, "nvme.ccr.mismatch.cirn-upper", Product::controller, "compares the lower half of CIRN alone",
           Departs{departure::ccr_low_cirn});
 DEVIATION(ccr_resets_other_hosts, "nvme.ccr.mismatch.host", Product::controller, "resets controllers of other hosts",
@@ -132,10 +126,8 @@ DEVIATION(ccr_keeps_earlier, "nvme.ccr.remove.replaced", Product::controller, "l
           Departs{departure::ccr_replaced_kept});
 DEVIATION(ccr_keeps_after_reset, "nvme.ccr.remove.reset", Product::controller, "leaves entries after a reset of the source",
           Departs{departure::ccr_reset_kept});
-DEVIATION(ccr_counts_one_less, "nvme.ccr.log.count", Product::controller, "counts one entry less",
-          Departs{departure::ccr_log_count});
-DEVIATION(ccr_log_garbage, "nvme.ccr.log.rest", Product::controller, "sends garbage behind the entries",
-          Departs{departure::ccr_log_rest});
+DEVIATION(ccr_counts_one_less, "nvme.ccr.log.count", Product::controller, "counts one entry less", Departs{departure::ccr_log_count});
+DEVIATION(ccr_log_garbage, "nvme.ccr.log.rest", Product::controller, "sends garbage behind the entries", Departs{departure::ccr_log_rest});
 DEVIATION(ccr_log_of_all, "nvme.ccr.log.source", Product::controller, "reports the operations of other sources",
           Departs{departure::ccr_log_shared});
 DEVIATION(ccr_failure_is_success, "nvme.ccr.failed.entry", Product::controller, "reports a failed operation as successful",
@@ -154,8 +146,8 @@ DEVIATION(lost_host_told_to_all, "nvme.ccr.lost.host", Product::controller, "tel
           Departs{departure::lost_host_others});
 DEVIATION(lost_host_without_event, "nvme.ccr.lost.event", Product::controller, "raises no event with an entry of log page 1Fh",
           Departs{departure::lost_host_event_missing});
-DEVIATION(lost_host_event_unasked, "nvme.ccr.lost.disabled", Product::controller, "raises a Lost Host Communication event that is not enabled",
-          Departs{departure::lost_host_event_unasked});
+DEVIATION(lost_host_event_unasked, "nvme.ccr.lost.disabled", Product::controller,
+          "raises a Lost Host Communication event that is not enabled", Departs{departure::lost_host_event_unasked});
 DEVIATION(lost_host_entries_kept, "nvme.ccr.lost.cleared", Product::controller, "leaves the entries of log page 1Fh when they are read",
           Departs{departure::lost_host_kept});
 DEVIATION(lost_host_rae_ignored, "nvme.ccr.lost.retained", Product::controller, "removes entries of log page 1Fh in spite of RAE",
@@ -166,8 +158,7 @@ DEVIATION(lost_host_after_shutdown, "nvme.ccr.lost.orderly", Product::controller
           Departs{departure::lost_host_orderly});
 DEVIATION(lost_host_after_ccr, "nvme.ccr.lost.by-reset", Product::controller, "reports a Cross-Controller Reset as a loss",
           Departs{departure::lost_host_ccr});
-DEVIATION(lost_host_not_counted, "nvme.ccr.lost.count", Product::controller, "does not count losses",
-          Departs{departure::lost_host_count});
+DEVIATION(lost_host_not_counted, "nvme.ccr.lost.count", Product::controller, "does not count losses", Departs{departure::lost_host_count});
 DEVIATION(lost_host_two_entries, "nvme.ccr.lost.once", Product::controller, "keeps the older entry beside the new one",
           Departs{departure::lost_host_twice});
 DEVIATION(lost_host_newest_first, "nvme.ccr.lost.order", Product::controller, "begins log page 1Fh with the newest entry",

@@ -12,6 +12,7 @@
 #include "model/auth/fault_points.h"
 #include "model/deviations/deviation.h"
 #include "model/host/fault_points.h"
+#include "model/host/recovery_fault_points.h"
 #include "model/mi/checks.h"
 #include "model/mi/fault_points.h"
 #include "model/subsystem/association_fault_points.h"
@@ -85,6 +86,7 @@ std::set<std::string, std::less<>> points_of(Product product) {
     case Product::host:
       for (const auto& one : auth::kAuthFaultPoints) points.emplace(one.name);
       for (const auto& one : host::kHostFaultPoints) points.emplace(one.name);
+      for (const auto& one : host::kRecoveryFaultPoints) points.emplace(one.name);
       for (const auto& one : transport::kTransportFaultPoints) points.emplace(one.name);
       for (const auto& one : transport::kTcpHostFaultPoints) points.emplace(one.name);
       break;
