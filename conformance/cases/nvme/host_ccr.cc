@@ -29,8 +29,10 @@ class SilentController {
   using Alter = std::function<void(const CommandContext&, MutableBytes)>;
 
   SilentController(HostBench& bench, Check& check, Alter alter = {}) : bench_(bench), check_(check) {
-    // Nor does it give the association up by itself.
-    bench.script.departs = [](std::string_view point) { return point == "sub.kato.never"; };
+    // Nor does it notice that the host has gone: it could go on executing.
+    bench.script.departs = [](std::string_view point) {
+      return point == "sub.kato.never" || point == "sub.association.admin_loss" || point == "sub.association.io_loss";
+    };
     bench.script.admission = [this](const CommandContext& command) -> std::optional<nvme::Status> {
       if (silent == 0 && is_io(command, opcode::kWrite) && is_at_path_lba(command.sqe)) {
         silent = command.controller->cntlid();

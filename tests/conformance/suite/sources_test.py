@@ -45,6 +45,7 @@ LEFT_OUT = {
     "format.metadata": "a product without separate buffers may take MSET for what it is",
     "auth.command_sequence": "with no message due, Linux answers Authentication Receive with AUTH_Failure1",
     "mi.primitive.abort": "that a command cannot be aborted is for the endpoint to say",
+    "cross_controller_reset.log_full": "511 operations that have ended are more than a case makes",
     "mi.message.slot": "which of two commands in a slot is discarded is undefined; the point mi.slot.busy answers it",
     "mi.pcie.inaccessible": "a function that is held in reset may be served",
     "rdma.reject.qid": "Connect may refuse the queue instead",
