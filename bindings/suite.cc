@@ -14,6 +14,7 @@
 #include "conformance/report/report.h"
 #include "conformance/requirements/ledger.h"
 #include "conformance/runner/environment.h"
+#include "conformance/runner/library_product.h"
 #include "conformance/runner/runner.h"
 #include "conformance/runner/watched.h"
 #include "conformance/runner/words.h"
@@ -44,7 +45,8 @@ class Suite {
   Suite(const std::string& dut, const std::string& local, const std::string& transport, bool slow) {
     product_ = or_throw(parse_product(dut, local));
     product_.slow = slow;
-    if (product_.embedded) {
+    if (is_library(product_)) load_library(product_);
+    if (is_virtual(product_) && !transport.empty()) {
       product_.transport = transport;
     } else if (!transport.empty() && transport != product_.transport) {
       throw UserError("transport " + transport + ": the product is at " + product_.url);
@@ -97,7 +99,7 @@ class Suite {
       return std::string();
     };
     options.watch = [&](const CaseInfo&, std::string_view, std::string_view) {
-      return std::make_unique<Listener>(said, product_.embedded);
+      return std::make_unique<Listener>(said, is_virtual(product_));
     };
     CaseResult result = run_interruptibly(
         interrupter, [&] { return run_case(*info, *std::find(possible.begin(), possible.end(), transport), options, declarations_); });

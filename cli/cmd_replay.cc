@@ -11,6 +11,7 @@
 #include "conformance/report/report.h"
 #include "conformance/runner/driven_host.h"
 #include "conformance/runner/json_problem.h"
+#include "conformance/runner/library_product.h"
 #include "conformance/runner/replay.h"
 #include "conformance/runner/waivers.h"
 
@@ -79,7 +80,8 @@ RunResult run_again(const Wanted& wanted, const ReplayArguments& arguments, cons
   options.product = or_throw(parse_product(token.dut, local));
   choose_own_device(arguments.device, options.product);
   const bool host = options.product.is_host();
-  if (options.product.embedded || host) options.product.transport = token.transport;
+  if (is_library(options.product)) load_library(options.product);
+  if (is_virtual(options.product) || host) options.product.transport = token.transport;
   if (!options.product.embedded) {
     options.product.nonce = nonce();
     options.product.slow = true;
@@ -120,7 +122,7 @@ int replay(const ReplayArguments& arguments) {
   const SignalWatcher watcher([&] { interrupter.fire(); });
   bool red = false;
   for (const Wanted& wanted : all) {
-    Gatherer gathered(wanted.token.dut == "embedded");
+    Gatherer gathered(wanted.token.dut == "embedded" || wanted.token.dut.starts_with(kLibraryProduct));
     RunResult run = run_again(wanted, arguments, folder, gathered, interrupter);
     if (run.interrupted) return exit_code::interrupted;
     const ReportFacts facts{wanted.token.seed, wanted.token.dut, wanted.token.deviations, now_text(), 0};

@@ -21,6 +21,7 @@
 #include "conformance/runner/arranger.h"
 #include "conformance/runner/driven_host.h"
 #include "conformance/runner/embedded.h"
+#include "conformance/runner/library_product.h"
 #include "conformance/runner/nd_bench.h"
 #include "conformance/runner/profiles.h"
 #include "wire/fabrics/transports.h"
@@ -59,10 +60,10 @@ struct RunArguments {
   TlsArguments tls;
 };
 
-/// What a host speaks with the bench.
-std::string fabric_named(const std::string& transport) {
+/// What a host, or a library, speaks with the bench.
+std::string fabric_named(const std::string& transport, const std::string& product) {
   if (transport == fabrics::kTcp || transport == fabrics::kRdma) return transport;
-  throw UserError("--transport " + transport + ": a host is tested over tcp or rdma");
+  throw UserError("--transport " + transport + ": " + product + " is tested over tcp or rdma");
 }
 
 /// Nothing runs against a product that says nothing.
@@ -80,8 +81,9 @@ Product product_of(const RunArguments& arguments) {
   }
   Product product = or_throw(parse_product(arguments.dut, local));
   product.slow = arguments.slow;
-  if (product.is_host() && !arguments.selection.transport.empty()) product.transport = fabric_named(arguments.selection.transport);
+  if (product.is_host() && !arguments.selection.transport.empty()) product.transport = fabric_named(arguments.selection.transport, "a host");
   std::optional<auth::PskStore> keys = tls_keys(arguments.tls);
+  if (keys && is_library(product)) throw UserError("--tls is for a product at tcp://...; a library has no transport of its own");
   if (keys && product.embedded) {
     throw UserError("--tls is for a product at tcp://...; the embedded one uses TLS if a case requires it");
   }
@@ -95,6 +97,10 @@ Product product_of(const RunArguments& arguments) {
     product.transport = arguments.selection.transport;
     product.layer = or_throw(parse_device_layer(arguments.device.name));
     return product;
+  }
+  if (is_library(product)) {
+    load_library(product);
+    if (!arguments.selection.transport.empty()) product.transport = fabric_named(arguments.selection.transport, "a library");
   }
   choose_own_device(arguments.device, product);
   product.nonce = nonce();
@@ -125,6 +131,8 @@ std::vector<const CaseInfo*> cases_for(const Product& product, const Selection& 
   Selection wanted = selection;
   const std::vector<std::string> are = roles_of(product);
   if (!product.embedded && wanted.roles.empty()) wanted.roles = are;
+  // The rest is about the fabric, which is the bench's here.
+  if (is_library(product) && wanted.suites.empty() && wanted.cases.empty()) wanted.suites = {"nvme", "mi"};
   for (const std::string& role : product.embedded ? std::vector<std::string>{} : wanted.roles) {
     if (std::ranges::find(are, role) != are.end()) continue;
     throw UserError("a product at " + product.url + " has the role " + fmt::format("{}", fmt::join(are, " or ")) +
@@ -153,7 +161,7 @@ void meet_other(Product& product) {
 /// Asks the program of --arrange what it can do to the product.
 void meet_program(const RunArguments& arguments, Product& product) {
   if (arguments.arrange.empty()) return;
-  if (product.is_host() || !product.device.empty() || product.transport == kProviderTransport) {
+  if (product.is_host() || is_library(product) || !product.device.empty() || product.transport == kProviderTransport) {
     throw UserError("--arrange is for a controller or a management endpoint, not for " + product.url);
   }
   product.arranger = arguments.arrange;
@@ -163,7 +171,7 @@ void meet_program(const RunArguments& arguments, Product& product) {
 /// What the product is, before the first case: whether it is there, and the name of its subsystem where none was given.
 /// Whatever else is wrong with it is for the cases to say. A report is written even if nobody is there.
 std::optional<Stopped> meet(Product& product, bool report) {
-  if (product.embedded) return std::nullopt;
+  if (is_virtual(product)) return std::nullopt;
   if (!is_real_controller(product)) {
     try {
       meet_other(product);
@@ -249,6 +257,9 @@ int list_lanes(bool json) {
 void check_company(const RunArguments& arguments) {
   if (arguments.captures_given && arguments.report.empty()) throw UserError("--captures is about a report: add --report DIR");
   if (arguments.json && !arguments.annotations.empty()) throw UserError("--annotations and --json both need standard output");
+  if (arguments.slow && arguments.dut.starts_with(kLibraryProduct)) {
+    throw UserError("--slow is for a product in real time (--dut URL); in virtual time every case is run");
+  }
   if (arguments.dut != "embedded") return;
   if (!arguments.local.empty()) throw UserError("--local is for a product at an address (--dut URL); the embedded one needs none");
   if (!arguments.arrange.empty()) throw UserError("--arrange is for a product at an address (--dut URL); the embedded one needs none");
@@ -286,7 +297,7 @@ int run_suite(const RunArguments& arguments) {
   options.jobs = arguments.jobs;
   options.twice = arguments.twice;
   options.interrupter = &interrupter;
-  Gatherer gathered(options.product.embedded);
+  Gatherer gathered(is_virtual(options.product));
   std::atomic_flag warned = ATOMIC_FLAG_INIT;
   if (folder) {
     options.watch = [&](const CaseInfo& info, std::string_view transport, std::string_view lane) {
@@ -313,7 +324,7 @@ int run_suite(const RunArguments& arguments) {
   RunResult run = run_cases(cases, options);
   facts.duration_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   progress.clear();
-  if (folder && is_real_controller(options.product) && !run.stopped && !run.interrupted) facts.product = ask_product(options.product);
+  if (folder && (is_real_controller(options.product) || is_library(options.product)) && !run.stopped && !run.interrupted) facts.product = ask_product(options.product);
   if (!run.interrupted && !run.stopped) {
     for (std::string& line : deviations_without_effect(options.deviations, run)) {
       std::fprintf(stderr, "fabricbench: %s\n", line.c_str());
@@ -365,6 +376,7 @@ void add_run(CLI::App& app, Outcome& outcome) {
            "  fabricbench run --dut rdma://192.0.2.7:4420 --device verbs:rxe0\n"
            "  fabricbench run --dut verbs:rxe0 --local packet:veth1,192.0.2.9\n"
            "  fabricbench run --dut 'host:ssh root@lab fabricbench host drive' --local 192.0.2.1 --transport tcp\n"
+           "  fabricbench run --dut lib:./engine.so --suite nvme --twice\n"
            "  fabricbench run --dut tcp://127.0.0.1:4420 --arrange 'fabricbench target drive --control unix:disk.sock'\n"
            "  fabricbench run --case connect_refuses_sqsize_zero --deviation connect_takes_sqsize_zero\n",
            exit_codes("all as expected", "a FAIL, an ERROR, an unexpected pass or a missed canary"));
@@ -377,7 +389,7 @@ void add_run(CLI::App& app, Outcome& outcome) {
   command
       ->add_option("--dut", arguments->dut,
                    "The product: embedded, tcp://HOST:PORT[/NQN], rdma://HOST:PORT[/NQN], mctp:NET,EID, serial:PATH, ND:LIBRARY, "
-                   "verbs:NAME, or host:COMMAND (a host, and the program that drives it)")
+                   "verbs:NAME, host:COMMAND (a host, and the program that drives it), or lib:FILE (a command engine, fabricbench/product.h)")
       ->type_name("URL")
       ->capture_default_str();
   command

@@ -6,6 +6,7 @@
 #include "conformance/evidence/behind_the_wire.h"
 #include "conformance/runner/arranger.h"
 #include "conformance/runner/embedded_controller.h"
+#include "conformance/runner/library_product.h"
 #include "conformance/runner/managed_setup.h"
 #include "conformance/runner/questions.h"
 #include "conformance/runner/waits.h"
@@ -167,6 +168,12 @@ ControllerBench::ControllerBench(World& world, const Environment& environment)
     }
     at_ = around_.second_port ? product_->add_port(kLanePort) : product_->at();
     nqn_ = setup.subsystem.nqn;
+    side_ = std::make_unique<EmbeddedHostFabric>(world, network_->bench, device, setup);
+  } else if (is_library(*environment.product)) {
+    setup.host_keys = {};
+    setup.connect.authentication.secure_channel = false;
+    network_ = std::make_unique<EmbeddedNetwork>(world, setup);
+    arranger_ = start_library(world, ControllerPlace(network_->product, setup.product_address), setup, *environment.product, at_);
     side_ = std::make_unique<EmbeddedHostFabric>(world, network_->bench, device, setup);
   } else {
     at_ = environment.product->to;

@@ -8,6 +8,7 @@
 #include "conformance/runner/endpoint_bench.h"
 #include "conformance/runner/explore_controller.h"
 #include "conformance/runner/host_bench.h"
+#include "conformance/runner/library_product.h"
 #include "conformance/runner/management_requester_bench.h"
 #include "conformance/runner/provider_bench.h"
 #include "conformance/runner/rdma_bench.h"
@@ -18,7 +19,7 @@ namespace {
 
 /// A world of the product's own kind of time.
 std::unique_ptr<World> world_for(const Product& product) {
-  return product.embedded ? World::make_virtual(1) : World::make_real(product.nonce);
+  return is_virtual(product) ? World::make_virtual(1) : World::make_real(product.nonce);
 }
 
 /// The facts of one bench, not of any case: without deviations, declarations or arrangement.
@@ -62,6 +63,8 @@ Declared explore(World& world, const Environment& around) {
   } catch (const WaitFailure& failure) {
     if (failure.end() == WaitEnd::interrupted) throw;
     if (found.why.empty()) found.why = failure.what();
+  } catch (const LibraryFault& fault) {
+    if (!found.known) found.why = fault.why;  // otherwise every case shows it
   }
   return found;
 }

@@ -8,6 +8,7 @@
 #include "base/ip_scope.h"
 #include "base/rng.h"
 #include "base/suggest.h"
+#include "conformance/runner/library_product.h"
 #include "sim/net/resolve.h"
 #include "wire/fabrics/nqn.h"
 #include "wire/fabrics/transports.h"
@@ -186,6 +187,13 @@ Result<Product> parse_product(std::string_view url, std::string_view local) {
     product.local.address = *adapter;
     return product;
   }
+  if (url.starts_with(kLibraryProduct)) {
+    product.path = std::string(url.substr(kLibraryProduct.size()));
+    product.transport = fabrics::kTcp;
+    if (product.path.empty()) return wrong(url, "the path of the library is missing: lib:PATH");
+    if (!local.empty()) return wrong(url, "--local is for a product at an address; a library needs none");
+    return product;
+  }
   if (url.starts_with("mctp:")) return parse_kernel_endpoint(url, std::move(product));
   if (url.starts_with("serial:")) {
     product.path = std::string(url.substr(std::string_view("serial:").size()));
@@ -197,7 +205,7 @@ Result<Product> parse_product(std::string_view url, std::string_view local) {
   if (url.starts_with(kHostProduct)) return parse_host(url, local, std::move(product));
   if (url.find("://") == std::string_view::npos) {
     return wrong(url, "no such product; known are 'embedded', " + std::string(kForm) +
-                          ", mctp:NET,EID, serial:PATH, ND:PATH, verbs:NAME and host:COMMAND" + url_meant(url));
+                          ", mctp:NET,EID, serial:PATH, ND:PATH, verbs:NAME, host:COMMAND and lib:PATH" + url_meant(url));
   }
   const auto parsed = parse_fabric_url(url);
   if (!parsed) return Failure{parsed.error()};

@@ -3,6 +3,7 @@
 
 #include "conformance/monitors/monitors.h"
 #include "conformance/runner/arranger.h"
+#include "conformance/runner/library_product.h"
 #include "conformance/runner/runner.h"
 #include "conformance/runner/waits.h"
 #include "conformance/runner/watched.h"
@@ -52,7 +53,7 @@ std::optional<std::string> inapplicable(const CaseInfo& info, const Environment&
       return "needs the product's secrets (--dhchap-secret-file)";
     }
     if (options.tls && !product.tls) return "needs a product with TLS, and its keys (--tls, --psk-file)";
-    if (options.lasting > kLongInRealTime && !product.slow) {
+    if (options.lasting > kLongInRealTime && !product.slow && !is_library(product)) {
       return "lasts " + to_string(options.lasting) + " in real time (run it with --slow)";
     }
   }
@@ -207,7 +208,13 @@ void run_in_world(const CaseInfo& info, const RunOptions& options, const Environ
       check_marks(info, *bench, world.trace(), check);
       result.duration_virtual_ns = world.now().count_ns();
       Check afterwards;  // a product that does not say goodbye is not this case's business
-      contained(world, afterwards, [&] { bench->finish(); });
+      contained(world, afterwards, [&] {
+        try {
+          bench->finish();
+        } catch (const LibraryFault& fault) {
+          check.fails("the library under test", {"keeps to the rules of fabricbench/product.h"}, fault.why);
+        }
+      });
       if (afterwards.verdict() == Verdict::error) check.raise(Verdict::error, afterwards.reason());
     }
   }
@@ -231,7 +238,7 @@ CaseResult run_once(const CaseInfo& info, const RunOptions& options, const Envir
   CaseResult result;
   result.info = &info;
   const std::uint64_t seed = world_seed(options.seed, info.name);
-  const auto world = options.product.embedded ? World::make_virtual(seed) : World::make_real(seed);
+  const auto world = is_virtual(options.product) ? World::make_virtual(seed) : World::make_real(seed);
   const Interrupter::Guard guard(options.interrupter, *world);
   world->set_patience(std::min(world->patience(), info.options.budget));
   if (options.waits != nullptr) options.waits->begin(*world);
@@ -244,7 +251,7 @@ CaseResult run_once(const CaseInfo& info, const RunOptions& options, const Envir
   std::optional<monitors::Monitors> watch;
   if (options.evidence) world->trace().add_sink(packets);
   if (options.monitors) {
-    watch.emplace(evidence::DissectorOptions{.complete = options.product.embedded}, true, declaration_of(info, environment));
+    watch.emplace(evidence::DissectorOptions{.complete = is_virtual(options.product)}, true, declaration_of(info, environment));
     world->trace().add_sink(*watch);
   }
   if (keep_capture) {
@@ -256,10 +263,10 @@ CaseResult run_once(const CaseInfo& info, const RunOptions& options, const Envir
   if (options.waits != nullptr) options.waits->end(*world, result.verdict == Verdict::pass);
   if (!options.product.embedded) spare_where_unconfirmed(result);
   if (watch) watch->finish();
-  if (watch) judge_by_monitors(watch->findings(), options.product.embedded, result);
+  if (watch) judge_by_monitors(watch->findings(), options.product.embedded, result, is_library(options.product));
   trace_verdict(*world, result);
   result.digest = folded(hash_name(info.name), static_cast<std::uint64_t>(result.verdict));
-  if (options.product.embedded) {
+  if (is_virtual(options.product)) {
     result.digest = folded(folded(result.digest, world->digest()), packets.value());
   }
   if (writer) {
@@ -303,7 +310,7 @@ CaseResult run_case(const CaseInfo& info, std::string_view transport, const RunO
     const std::unique_ptr<CaseWatcher> watcher = options.watch ? options.watch(info, transport, lane.name) : nullptr;
     result = run_once(info, options, environment, static_cast<bool>(options.keep_capture), watcher.get());
     if (watcher != nullptr) watcher->finished(result);
-    if (options.twice && options.product.embedded) {
+    if (options.twice && is_virtual(options.product)) {
       const CaseResult again = run_once(info, options, environment, false, nullptr);
       if (again.digest != result.digest) {
         result.verdict = Verdict::error;

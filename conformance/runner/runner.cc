@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/suggest.h"
+#include "conformance/runner/library_product.h"
 #include "conformance/runner/waits.h"
 #include "conformance/runner/watched.h"
 #include "wire/fabrics/transports.h"
@@ -144,7 +145,7 @@ std::vector<std::string_view> transports_for(const CaseInfo& info, const Product
 }
 
 bool is_real_controller(const Product& product) {
-  return !product.embedded && !product.is_host() && product.device.empty() &&
+  return !is_virtual(product) && !product.is_host() && product.device.empty() &&
          (product.transport == fabrics::kTcp || product.transport == fabrics::kRdma);
 }
 
@@ -199,7 +200,7 @@ RunResult run_cases(const std::vector<const CaseInfo*>& cases, const RunOptions&
   DeclarationCache declarations;
   WaitBudget waits;
   RunOptions options = wished;
-  if (!options.product.embedded) options.waits = &waits;
+  if (!is_virtual(options.product)) options.waits = &waits;
   RunResult run;
   struct Variant {
     const CaseInfo* info;

@@ -7,6 +7,8 @@
 #include <mutex>
 #include <set>
 
+#include "conformance/runner/library_product.h"
+
 namespace fb::conformance {
 
 namespace {
@@ -81,15 +83,16 @@ void excuse_consequences(CaseResult& result) {
   }
 }
 
-void judge_by_monitors(const std::vector<monitors::Finding>& all, bool embedded, CaseResult& result) {
+void judge_by_monitors(const std::vector<monitors::Finding>& all, bool embedded, CaseResult& result, bool simulated) {
+  const bool named = embedded || simulated;
   const CaseInfo& info = *result.info;
   for (const monitors::Finding& found : all) {
-    if (blames_product(found, info.role, embedded) || !is_for_products(found.rule)) result.monitored.push_back(found);
+    if (blames_product(found, info.role, named) || !is_for_products(found.rule)) result.monitored.push_back(found);
   }
   const std::vector<monitors::Finding>& findings = result.monitored;
   // What is only advised against breaks nothing in a third-party product.
   for (const monitors::Finding& found : findings) {
-    result.blamed.push_back(blames_product(found, info.role, embedded) && (embedded || !monitors::only_advises(found.rule)));
+    result.blamed.push_back(blames_product(found, info.role, named) && (embedded || !monitors::only_advises(found.rule)));
   }
   if (!embedded) excuse_consequences(result);
   // A bench may be misled by a product that breaks rules, and a real one has answers that nobody foresaw.
@@ -141,7 +144,7 @@ std::vector<CaseResult> results_of_rules(const std::vector<CaseResult>& cases, c
   };
   std::map<monitors::Rule, Broken> broken;
   for (const monitors::Finding& found : beforehand) {
-    if (!blames_product(found, Role::controller, product.embedded)) continue;
+    if (!blames_product(found, Role::controller, is_virtual(product))) continue;
     const auto [one, is_new] = broken.try_emplace(found.rule);
     if (is_new) one->second = {&found, Role::controller, product.transport};
     add_way(one->second.ways, found);

@@ -13,7 +13,8 @@ bool on_purpose(std::string_view name, monitors::Rule rule);
 
 /// Keeps what was found with the case. Rules that the product breaks are reported once a run; what the bench itself breaks on
 /// purpose is written down for each case, and anything else is its ERROR.
-void judge_by_monitors(const std::vector<monitors::Finding>& findings, bool embedded, CaseResult& result);
+/// `simulated`: a third-party product in a simulated network, whose actors have names.
+void judge_by_monitors(const std::vector<monitors::Finding>& findings, bool embedded, CaseResult& result, bool simulated = false);
 
 /// A rule that holds for every exchange as a case of its own, "rule_nvme_cid_reuse": what a broken one is reported under.
 const CaseInfo& rule_case(monitors::Rule rule, Role role);

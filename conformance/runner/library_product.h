@@ -1,0 +1,39 @@
+// A product that is a library (model/library): where it stands between the embedded product, in whose kind of world it runs, and a
+// real one, into which nobody can look.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "conformance/runner/arranger.h"
+#include "conformance/runner/embedded_controller.h"
+#include "conformance/runner/product.h"
+
+namespace fb::library {
+class Library;
+}
+
+namespace fb::conformance {
+
+/// "lib:PATH".
+inline constexpr std::string_view kLibraryProduct = "lib:";
+inline bool is_library(const Product& product) { return product.url.starts_with(kLibraryProduct); }
+/// Every case has a world of its own in virtual time, for which the product is made anew; the bench sees all that is sent there.
+inline bool is_virtual(const Product& product) { return product.embedded || is_library(product); }
+
+/// The product's library, loaded once in a process. UserError where that is impossible.
+const std::shared_ptr<library::Library>& library_of(const Product& product);
+/// Loads it, and takes over the name of its subsystem.
+void load_library(Product& product);
+
+/// What the library did that its interface does not allow: thrown at the end of a case.
+struct LibraryFault {
+  std::string why;
+};
+
+/// The product as a listener of a simulated network; `at` is where. Its end() destroys the product, and throws a LibraryFault if
+/// there is one. Nothing can be arranged.
+std::unique_ptr<Arranger> start_library(World& world, const ControllerPlace& place, EmbeddedSetup& setup, const Product& product,
+                                        Endpoint& at);
+
+}  // namespace fb::conformance
