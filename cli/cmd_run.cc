@@ -81,7 +81,8 @@ Product product_of(const RunArguments& arguments) {
   }
   Product product = or_throw(parse_product(arguments.dut, local));
   product.slow = arguments.slow;
-  if (product.is_host() && !arguments.selection.transport.empty()) product.transport = fabric_named(arguments.selection.transport, "a host");
+  if (product.is_host() && !arguments.selection.transport.empty())
+    product.transport = fabric_named(arguments.selection.transport, "a host");
   std::optional<auth::PskStore> keys = tls_keys(arguments.tls);
   if (keys && is_library(product)) throw UserError("--tls is for a product at tcp://...; a library has no transport of its own");
   if (keys && product.embedded) {
@@ -324,7 +325,8 @@ int run_suite(const RunArguments& arguments) {
   RunResult run = run_cases(cases, options);
   facts.duration_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   progress.clear();
-  if (folder && (is_real_controller(options.product) || is_library(options.product)) && !run.stopped && !run.interrupted) facts.product = ask_product(options.product);
+  if (folder && (is_real_controller(options.product) || is_library(options.product)) && !run.stopped && !run.interrupted)
+    facts.product = ask_product(options.product);
   if (!run.interrupted && !run.stopped) {
     for (std::string& line : deviations_without_effect(options.deviations, run)) {
       std::fprintf(stderr, "fabricbench: %s\n", line.c_str());
@@ -389,7 +391,7 @@ void add_run(CLI::App& app, Outcome& outcome) {
   command
       ->add_option("--dut", arguments->dut,
                    "The product: embedded, tcp://HOST:PORT[/NQN], rdma://HOST:PORT[/NQN], mctp:NET,EID, serial:PATH, ND:LIBRARY, "
-                   "verbs:NAME, host:COMMAND (a host, and the program that drives it), or lib:FILE (a command engine, fabricbench/product.h)")
+                   "verbs:NAME, host:COMMAND (a host, and the program that drives it), or lib:FILE (a library of fabricbench/product.h)")
       ->type_name("URL")
       ->capture_default_str();
   command

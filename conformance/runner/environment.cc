@@ -64,7 +64,7 @@ Declared explore(World& world, const Environment& around) {
     if (failure.end() == WaitEnd::interrupted) throw;
     if (found.why.empty()) found.why = failure.what();
   } catch (const LibraryFault& fault) {
-    if (!found.known) found.why = fault.why;  // otherwise every case shows it
+    if (!found.known) found.why = std::string(kLibraryFault) + fault.why;  // otherwise every case shows it
   }
   return found;
 }

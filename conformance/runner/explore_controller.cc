@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "conformance/runner/controller_bench.h"
+#include "conformance/runner/library_product.h"
 #include "conformance/runner/raw_tcp.h"
 #include "wire/fabrics/discovery_log.h"
 #include "wire/fabrics/transports.h"
@@ -266,10 +267,7 @@ void explore_by_hand(ControllerBench& bench, const Environment& environment, Dec
   found.known = taken.queue.connected();
 }
 
-}  // namespace
-
-void explore_controller(World& world, const Environment& environment, Declared& found) {
-  ControllerBench bench(world, environment);
+void ask_everything_of(ControllerBench& bench, const Environment& environment, Declared& found) {
   host::Controller* const controller = connect_somehow(bench, found);
   found.mutual_authentication = bench.authentication().controller_secret.has_value();
   if (controller == nullptr) {
@@ -293,6 +291,18 @@ void explore_controller(World& world, const Environment& environment, Declared& 
   found.known = true;
   if (!found.embedded) found.discovery = !denies_discovery(bench);
   bench.finish();
+}
+
+}  // namespace
+
+void explore_controller(World& world, const Environment& environment, Declared& found) {
+  ControllerBench bench(world, environment);
+  try {
+    ask_everything_of(bench, environment, found);
+  } catch (const CannotArrange&) {
+    if (is_library(*environment.product)) bench.finish();  // it may be the library's fault, and says so
+    throw;
+  }
 }
 
 std::optional<std::string> why_unanswered(ControllerBench& bench, bool greets) {

@@ -30,6 +30,8 @@ void load_library(Product& product);
 struct LibraryFault {
   std::string why;
 };
+/// In front of it, where it kept the product from being asked what it declares.
+inline constexpr std::string_view kLibraryFault = "the library broke the rules of fabricbench/product.h: ";
 
 /// The product as a listener of a simulated network; `at` is where. Its end() destroys the product, and throws a LibraryFault if
 /// there is one. Nothing can be arranged.

@@ -110,7 +110,7 @@ void contained(World& world, Check& check, Part&& part) {
     part();
   } catch (const LeaveCase&) {
   } catch (const CannotArrange& cannot) {
-    check.raise(Verdict::inconclusive, cannot.why);
+    check.raise(cannot.why.starts_with(kLibraryFault) ? Verdict::fail : Verdict::inconclusive, cannot.why);
   } catch (const NotOffered& missing) {
     check.raise(check.verdict() == Verdict::none ? Verdict::skip : Verdict::inconclusive, missing.why);
   } catch (const WaitFailure& failure) {
@@ -299,7 +299,7 @@ CaseResult run_case(const CaseInfo& info, std::string_view transport, const RunO
     result.reason = *why;
     result.digest = folded(hash_name(info.name), static_cast<std::uint64_t>(result.verdict));
   } else if (const auto unknown = undecided(info, environment)) {
-    result.verdict = Verdict::inconclusive;
+    result.verdict = environment.declared().why.starts_with(kLibraryFault) ? Verdict::fail : Verdict::inconclusive;
     result.reason = *unknown;
   } else if (unclaimed) {
     // The usual embedded product offers whatever a case needs: one that claims less would disarm its cases.

@@ -67,60 +67,60 @@ struct fb_bench {
   uint32_t transfer_bytes;
 
   /* Nanoseconds of virtual time since the world began. */
-  uint64_t (*now_ns)(fb_bench *bench);
+  uint64_t (*now_ns)(fb_bench* bench);
   /* on_timer(product, id) at `when_ns`, or as soon as the call in progress has returned if that is not in the future. A timer of
    * the same id is moved. Timers with one deadline fire in the order in which they were set. */
-  void (*set_timer)(fb_bench *bench, uint64_t id, uint64_t when_ns);
+  void (*set_timer)(fb_bench* bench, uint64_t id, uint64_t when_ns);
   /* No effect where there is no such timer. */
-  void (*cancel_timer)(fb_bench *bench, uint64_t id);
+  void (*cancel_timer)(fb_bench* bench, uint64_t id);
   /* 64 random bits, the same in every run with the same seed. */
-  uint64_t (*random)(fb_bench *bench);
+  uint64_t (*random)(fb_bench* bench);
 
   /* Checks the command's SGL against the transport's rules and against a transfer of `bytes`; moves nothing. Anything but 0 is the
    * status to complete the command with. */
-  fb_status (*check)(fb_bench *bench, fb_handle handle, uint32_t bytes);
+  fb_status (*check)(fb_bench* bench, fb_handle handle, uint32_t bytes);
   /* The same, then gets that many bytes from the host: on_data() follows if the result is 0. At most once a command. */
-  fb_status (*fetch)(fb_bench *bench, fb_handle handle, uint32_t bytes);
+  fb_status (*fetch)(fb_bench* bench, fb_handle handle, uint32_t bytes);
   /* The same check, then sends data to the host, ahead of the completion. The bench copies the data. At most once a command, and
    * not after fetch(). */
-  fb_status (*send)(fb_bench *bench, fb_handle handle, const void *data, uint32_t bytes);
+  fb_status (*send)(fb_bench* bench, fb_handle handle, const void* data, uint32_t bytes);
   /* Sends the completion: 16 bytes as on the wire. The bench fills in SQHD and clears SQID and the phase tag; the command identifier
    * is the library's. The handle is void afterwards. Asynchronous Event Requests are completed in the same way. */
-  void (*complete)(fb_bench *bench, fb_handle handle, const void *cqe);
+  void (*complete)(fb_bench* bench, fb_handle handle, const void* cqe);
 
   /* Ends the connections of all queues of a controller (keep alive timeout, NVM subsystem reset, fatal error), or of one I/O queue.
    * `why` is for traces. No queue_gone() follows, and after end_controller() the bench does not use the pointer any more. No effect
    * where there is none. */
-  void (*end_controller)(fb_bench *bench, void *controller, const char *why);
-  void (*end_queue)(fb_bench *bench, void *controller, uint16_t qid, const char *why);
+  void (*end_controller)(fb_bench* bench, void* controller, const char* why);
+  void (*end_queue)(fb_bench* bench, void* controller, uint16_t qid, const char* why);
 
   /* A line for the trace of the case (reports show it). */
-  void (*trace)(fb_bench *bench, const char *text);
+  void (*trace)(fb_bench* bench, const char* text);
 
   /* Sends an NVMe-MI message to whoever sent the request `handle`: from its message type on, with its message integrity check.
    * Several may follow one request (More Processing Required, then the response). */
-  void (*mi_send)(fb_bench *bench, fb_handle handle, const void *message, uint32_t bytes);
+  void (*mi_send)(fb_bench* bench, fb_handle handle, const void* message, uint32_t bytes);
 };
 
 /* A Connect that the bench found well formed: RECFMT, the length of its data, the ends and the syntax of its names, a SQSIZE within
  * the bounds of the table, and the QID of the transport's connection. For an I/O queue also: the controller exists, the host is
  * that of its admin queue, and it has no queue with this identifier. */
 typedef struct fb_connect {
-  uint16_t qid; /* 0: a new association */
-  void *controller; /* of an I/O queue: the library's pointer */
+  uint16_t qid;     /* 0: a new association */
+  void* controller; /* of an I/O queue: the library's pointer */
   /* As in the data: FFFFh (any, dynamic), FFFEh (any, static), or a controller. */
   uint16_t cntlid;
   uint32_t entries; /* SQSIZE + 1 */
   uint32_t kato_ms;
   uint8_t cattr;
   uint8_t hostid[16];
-  const char *hostnqn; /* end with 0 */
-  const char *subnqn;
+  const char* hostnqn; /* end with 0 */
+  const char* subnqn;
 } fb_connect;
 
 typedef struct fb_connected {
   /* Of a new association: what the bench calls the controller from now on. Not NULL, and not that of another association. */
-  void *controller;
+  void* controller;
   uint16_t cntlid;  /* its identifier, for the response */
   uint16_t authreq; /* AUTHREQ; Authentication Send and Receive arrive as commands */
   /* Not 0: SQ flow control is off, as CATTR asked. */
@@ -136,7 +136,7 @@ typedef struct fb_product {
   uint32_t size; /* sizeof(fb_product) of the library */
 
   /* The NVM subsystem that cases connect to, and its limits. */
-  const char *subnqn;
+  const char* subnqn;
   uint32_t admin_entries; /* of the largest admin queue, at least 32 */
   uint32_t io_entries;    /* of the largest I/O queue: CAP.MQES + 1 */
   uint16_t io_queues;     /* most I/O queues of a controller */
@@ -145,41 +145,42 @@ typedef struct fb_product {
 
   /* A product that was just switched on; NULL where that is impossible. `bench` is valid until destroy() returns. `seed` is that of
    * the case: equal seeds, equal behaviour. */
-  void *(*create)(fb_bench *bench, uint64_t seed);
-  void (*destroy)(void *product);
+  void* (*create)(fb_bench* bench, uint64_t seed);
+  void (*destroy)(void* product);
 
   /* 0, or the status of the Connect response. `reply` is all zero before. */
-  fb_status (*connect)(void *product, const fb_connect *connect, fb_connected *reply);
+  fb_status (*connect)(void* product, const fb_connect* connect, fb_connected* reply);
   /* The Disconnect command on an I/O queue: after 0 the bench completes what is left of the queue with Command Aborted due to SQ
    * Deletion, and the queue is over (no queue_gone()). Optional: without it Disconnect is answered with Invalid Opcode. */
-  fb_status (*disconnect)(void *product, void *controller, uint16_t qid);
+  fb_status (*disconnect)(void* product, void* controller, uint16_t qid);
   /* The host ended the connection, or broke a rule of the fabric. Queue 0: the association is over, and so are its I/O queues; the
    * bench does not use the pointer any more. */
-  void (*queue_gone)(void *product, void *controller, uint16_t qid);
+  void (*queue_gone)(void* product, void* controller, uint16_t qid);
 
   /* `bytes` is 4 or 8, as the command says; a property of the other size is refused (Invalid Field). */
-  fb_status (*property_get)(void *product, void *controller, uint32_t offset, uint32_t bytes, uint64_t *value);
-  fb_status (*property_set)(void *product, void *controller, uint32_t offset, uint32_t bytes, uint64_t value);
+  fb_status (*property_get)(void* product, void* controller, uint32_t offset, uint32_t bytes, uint64_t* value);
+  fb_status (*property_set)(void* product, void* controller, uint32_t offset, uint32_t bytes, uint64_t value);
 
   /* Every command but Connect, Disconnect, Property Get and Property Set. 64 bytes. */
-  void (*command)(void *product, void *controller, uint16_t qid, const void *sqe, fb_handle handle);
+  void (*command)(void* product, void* controller, uint16_t qid, const void* sqe, fb_handle handle);
   /* What fetch() asked for. The data stays where it is until the command is completed or void. With a status other than 0 the data
    * was damaged on its way: complete the command with that status and do nothing else. */
-  void (*on_data)(void *product, fb_handle handle, const void *data, uint32_t bytes, fb_status status);
+  void (*on_data)(void* product, fb_handle handle, const void* data, uint32_t bytes, fb_status status);
   /* Optional without timers. */
-  void (*on_timer)(void *product, uint64_t id);
+  void (*on_timer)(void* product, uint64_t id);
 
   /* An NVMe-MI request, whole, from its message type on (84h with the integrity check), with its check: to look at the check is the
    * library's business. `handle` is for mi_send(), until another 256 requests have come. Optional: without it there is no
    * management endpoint. MCTP (packets, endpoint identifiers, control messages) is the bench's. */
-  void (*mi_message)(void *product, const void *message, uint32_t bytes, fb_handle handle);
+  void (*mi_message)(void* product, const void* message, uint32_t bytes, fb_handle handle);
 } fb_product;
 
 /* The entry: what `fabricbench run --dut lib:FILE` looks for. Called once, before everything else. */
 #if defined(__GNUC__)
 __attribute__((visibility("default")))
 #endif
-const fb_product *fabricbench_product(void);
+const fb_product*
+fabricbench_product(void);
 
 #ifdef __cplusplus
 }
