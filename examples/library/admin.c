@@ -5,49 +5,49 @@
 
 /* ---- Identify ---- */
 
-static void text(uint8_t *at, const char *value, size_t bytes) {
+static void text(uint8_t* at, const char* value, size_t bytes) {
   memset(at, ' ', bytes);
   memcpy(at, value, strlen(value));
 }
 
-static void identify_controller(const struct controller *c, uint8_t *id) {
-  const fb_bench *bench = c->engine->bench;
+static void identify_controller(const struct controller* c, uint8_t* id) {
+  const fb_bench* bench = c->engine->bench;
   put(id, 0x1234, 2);
   put(id + 2, 0x1234, 2);
   text(id + 4, "ENGINE0001", 20);
   text(id + 24, "example command engine", 40);
   text(id + 64, "1.0", 8);
   put(id + 73, 0x010203, 3);
-  id[76] = 0x02;                  /* CMIC: several controllers */
-  id[77] = 8;                     /* MDTS: 1 MiB */
+  id[76] = 0x02; /* CMIC: several controllers */
+  id[77] = 8;    /* MDTS: 1 MiB */
   put(id + 78, c->cntlid, 2);
-  put(id + 80, 0x00010400, 4);    /* VER */
-  put(id + 84, 1000000, 4);       /* RTD3R */
-  put(id + 88, 1000000, 4);       /* RTD3E */
-  put(id + 96, 1, 4);             /* CTRATT: host identifiers of 128 bits */
-  id[111] = 1;                    /* CNTRLTYPE: I/O controller */
-  id[258] = 3;                    /* ACL */
-  id[259] = EVENT_REQUESTS - 1;   /* AERL */
-  id[260] = 0x03;                 /* FRMW: one slot, read-only */
-  id[261] = 0x06;                 /* LPA: effects, offsets */
-  id[262] = ERROR_ENTRIES - 1;    /* ELPE */
-  put(id + 266, 350, 2);          /* WCTEMP */
-  put(id + 268, 360, 2);          /* CCTEMP */
-  put(id + 320, 10, 2);           /* KAS: a second */
+  put(id + 80, 0x00010400, 4);  /* VER */
+  put(id + 84, 1000000, 4);     /* RTD3R */
+  put(id + 88, 1000000, 4);     /* RTD3E */
+  put(id + 96, 1, 4);           /* CTRATT: host identifiers of 128 bits */
+  id[111] = 1;                  /* CNTRLTYPE: I/O controller */
+  id[258] = 3;                  /* ACL */
+  id[259] = EVENT_REQUESTS - 1; /* AERL */
+  id[260] = 0x03;               /* FRMW: one slot, read-only */
+  id[261] = 0x06;               /* LPA: effects, offsets */
+  id[262] = ERROR_ENTRIES - 1;  /* ELPE */
+  put(id + 266, 350, 2);        /* WCTEMP */
+  put(id + 268, 360, 2);        /* CCTEMP */
+  put(id + 320, 10, 2);         /* KAS: a second */
   id[512] = 0x66;
   id[513] = 0x44;
-  put(id + 514, IO_ENTRIES, 2);   /* MAXCMD */
-  put(id + 516, NAMESPACES, 4);   /* NN */
-  put(id + 520, 0x0009, 2);       /* ONCS: Compare, Write Zeroes */
+  put(id + 514, IO_ENTRIES, 2); /* MAXCMD */
+  put(id + 516, NAMESPACES, 4); /* NN */
+  put(id + 520, 0x0009, 2);     /* ONCS: Compare, Write Zeroes */
   put(id + 536, bench->sgls, 4);
   memcpy(id + 768, SUBNQN, strlen(SUBNQN));
   put(id + 1792, (64 + 4096) / 16, 4); /* IOCCSZ */
   put(id + 1796, 1, 4);                /* IORCSZ */
   id[1803] = bench->msdbd;
-  put(id + 2048, 1000, 2);             /* PSD 0: 10 W */
+  put(id + 2048, 1000, 2); /* PSD 0: 10 W */
 }
 
-static void identify_namespace(uint8_t *id) {
+static void identify_namespace(uint8_t* id) {
   put(id, BLOCKS, 8);
   put(id + 8, BLOCKS, 8);
   put(id + 16, BLOCKS, 8);
@@ -57,7 +57,7 @@ static void identify_namespace(uint8_t *id) {
   put(id + 128, 9u << 16, 4); /* LBAF 0 */
 }
 
-static void identify(struct controller *c, const uint8_t *sqe, fb_handle handle) {
+static void identify(struct controller* c, const uint8_t* sqe, fb_handle handle) {
   uint8_t data[4096] = {0};
   const uint32_t nsid = get32(sqe + 4);
   fb_status status = SUCCESS;
@@ -66,7 +66,7 @@ static void identify(struct controller *c, const uint8_t *sqe, fb_handle handle)
       if (nsid == NSID) {
         identify_namespace(data);
       } else if (nsid == 0 || nsid > NAMESPACES) { /* an inactive one is all zero */
-        status = INVALID_NAMESPACE; /* no capability is common to all namespaces: there is no namespace management */
+        status = INVALID_NAMESPACE;                /* no capability is common to all namespaces: there is no namespace management */
       }
       break;
     case 0x01:
@@ -94,14 +94,12 @@ static void identify(struct controller *c, const uint8_t *sqe, fb_handle handle)
 
 /* ---- Get Log Page ---- */
 
-static uint8_t warnings(const struct controller *c) {
-  return KELVIN >= c->features.over || KELVIN <= c->features.under ? 0x02 : 0;
-}
+static uint8_t warnings(const struct controller* c) { return KELVIN >= c->features.over || KELVIN <= c->features.under ? 0x02 : 0; }
 
-static uint32_t error_log(const struct controller *c, uint8_t *log) {
+static uint32_t error_log(const struct controller* c, uint8_t* log) {
   for (unsigned i = 0; i < c->error_count; ++i) {
-    const struct error_entry *entry = &c->errors[i];
-    uint8_t *at = log + 64 * i;
+    const struct error_entry* entry = &c->errors[i];
+    uint8_t* at = log + 64 * i;
     put(at, entry->count, 8);
     put(at + 8, entry->sqid, 2);
     put(at + 10, entry->cid, 2);
@@ -113,8 +111,8 @@ static uint32_t error_log(const struct controller *c, uint8_t *log) {
   return 64 * ERROR_ENTRIES;
 }
 
-static uint32_t smart_log(const struct controller *c, uint8_t *log) {
-  const struct engine *e = c->engine;
+static uint32_t smart_log(const struct controller* c, uint8_t* log) {
+  const struct engine* e = c->engine;
   log[0] = warnings(c);
   put(log + 1, KELVIN, 2);
   log[3] = 100; /* available spare and its threshold */
@@ -128,7 +126,7 @@ static uint32_t smart_log(const struct controller *c, uint8_t *log) {
   return 512;
 }
 
-static uint32_t effects_log(uint8_t *log) {
+static uint32_t effects_log(uint8_t* log) {
   static const uint8_t admin[] = {0x02, 0x06, 0x08, 0x09, 0x0A, 0x0C, 0x18};
   for (unsigned i = 0; i < sizeof(admin); ++i) log[4 * admin[i]] = 1;
   log[1024] = 1;
@@ -139,7 +137,7 @@ static uint32_t effects_log(uint8_t *log) {
   return 4096;
 }
 
-static void get_log(struct controller *c, const uint8_t *sqe, fb_handle handle) {
+static void get_log(struct controller* c, const uint8_t* sqe, fb_handle handle) {
   static uint8_t log[4096];
   const uint8_t lid = sqe[40];
   const uint64_t bytes = ((uint64_t)get16(sqe + 42) | (uint64_t)get16(sqe + 44) << 16) * 4 + 4;
@@ -186,13 +184,13 @@ static void get_log(struct controller *c, const uint8_t *sqe, fb_handle handle) 
 
 /* ---- features ---- */
 
-void default_features(struct controller *c) {
+void default_features(struct controller* c) {
   memset(&c->features, 0, sizeof(c->features));
   c->features.over = 350;
 }
 
 /* Where a feature of one value is kept; `mask` is what of it can be set. */
-static uint32_t *plain_feature(struct controller *c, uint8_t fid, uint32_t *mask) {
+static uint32_t* plain_feature(struct controller* c, uint8_t fid, uint32_t* mask) {
   *mask = 0xFFFFFFFF;
   switch (fid) {
     case 0x01:
@@ -216,7 +214,7 @@ static uint32_t *plain_feature(struct controller *c, uint8_t fid, uint32_t *mask
 }
 
 /* The value of a feature; -1 where there is none. */
-static int64_t feature_value(struct controller *c, uint8_t fid, uint32_t dw11, int defaults) {
+static int64_t feature_value(struct controller* c, uint8_t fid, uint32_t dw11, int defaults) {
   struct controller fresh;
   uint32_t mask;
   if (defaults) {
@@ -229,7 +227,7 @@ static int64_t feature_value(struct controller *c, uint8_t fid, uint32_t dw11, i
     return type == 0 ? c->features.over : c->features.under;
   }
   if (fid == 0x07) return (IO_QUEUES - 1) | (int64_t)(IO_QUEUES - 1) << 16;
-  const uint32_t *value = plain_feature(c, fid, &mask);
+  const uint32_t* value = plain_feature(c, fid, &mask);
   return value != NULL ? (int64_t)*value : -1;
 }
 
@@ -244,7 +242,7 @@ static fb_status check_feature_nsid(uint8_t fid, uint32_t nsid, int set) {
   return nsid != NSID ? INVALID_NAMESPACE : set ? FB_STATUS(1, 0x0F) : SUCCESS;
 }
 
-static void get_features(struct controller *c, const uint8_t *sqe, fb_handle handle) {
+static void get_features(struct controller* c, const uint8_t* sqe, fb_handle handle) {
   const uint8_t fid = sqe[40], select = sqe[41] & 7;
   const uint32_t dw11 = get32(sqe + 44);
   int64_t value = fid == 0x0F ? (select == 1 ? 0 : (int64_t)c->kato_ms) : feature_value(c, fid, dw11, select == 1);
@@ -254,18 +252,18 @@ static void get_features(struct controller *c, const uint8_t *sqe, fb_handle han
   complete(c, 0, sqe, handle, status, status == SUCCESS ? (uint32_t)value : 0);
 }
 
-static fb_status set_threshold(struct controller *c, uint32_t dw11) {
+static fb_status set_threshold(struct controller* c, uint32_t dw11) {
   const unsigned sensor = dw11 >> 16 & 0xF, type = dw11 >> 20 & 3;
   if ((sensor != 0 && sensor != 0xF) || type > 1) return INVALID_FIELD;
   *(type == 0 ? &c->features.over : &c->features.under) = dw11 & 0xFFFF;
   return SUCCESS;
 }
 
-static void set_features(struct controller *c, const uint8_t *sqe, fb_handle handle) {
+static void set_features(struct controller* c, const uint8_t* sqe, fb_handle handle) {
   const uint8_t fid = sqe[40];
   const uint32_t dw11 = get32(sqe + 44);
   uint32_t mask, dw0 = 0;
-  uint32_t *plain = plain_feature(c, fid, &mask);
+  uint32_t* plain = plain_feature(c, fid, &mask);
   fb_status status = SUCCESS;
   if (plain == NULL && fid != 0x04 && fid != 0x07 && fid != 0x0F) {
     status = INVALID_FIELD;
@@ -294,7 +292,7 @@ static void set_features(struct controller *c, const uint8_t *sqe, fb_handle han
 /* ---- events ---- */
 
 /* A critical warning that is enabled and new is reported once, until the log has been read. */
-void report_events(struct controller *c) {
+void report_events(struct controller* c) {
   const uint8_t now = warnings(c);
   c->pending = (uint16_t)((c->pending & now) | (now & ~c->warned & (uint8_t)c->features.events));
   c->warned = (uint8_t)((c->warned & now) | c->pending);
@@ -310,7 +308,7 @@ void report_events(struct controller *c) {
   complete(c, 0, sqe, handle, SUCCESS, 0x01 | 0x01 << 8 | 0x02 << 16); /* SMART, temperature, log page 02h */
 }
 
-static void event_request(struct controller *c, const uint8_t *sqe, fb_handle handle) {
+static void event_request(struct controller* c, const uint8_t* sqe, fb_handle handle) {
   if (c->event_count == EVENT_REQUESTS) {
     complete(c, 0, sqe, handle, EVENT_LIMIT, 0);
     return;
@@ -321,7 +319,7 @@ static void event_request(struct controller *c, const uint8_t *sqe, fb_handle ha
 }
 
 /* Commands are completed at once, but for event requests. */
-static void abort_command(struct controller *c, const uint8_t *sqe, fb_handle handle) {
+static void abort_command(struct controller* c, const uint8_t* sqe, fb_handle handle) {
   const uint16_t sqid = get16(sqe + 40), cid = get16(sqe + 42);
   for (unsigned i = 0; sqid == 0 && i < c->event_count; ++i) {
     if (c->event_cids[i] != cid) continue;
@@ -337,7 +335,7 @@ static void abort_command(struct controller *c, const uint8_t *sqe, fb_handle ha
   complete(c, 0, sqe, handle, SUCCESS, 1);
 }
 
-void admin_command(struct controller *c, const uint8_t *sqe, fb_handle handle) {
+void admin_command(struct controller* c, const uint8_t* sqe, fb_handle handle) {
   switch (sqe[0]) {
     case 0x02:
       get_log(c, sqe, handle);

@@ -18,9 +18,9 @@ enum { VERSION = 0x00010400 };
 
 /* ---- answers ---- */
 
-static void remember_error(struct controller *c, uint16_t qid, const uint8_t *sqe, fb_status status) {
+static void remember_error(struct controller* c, uint16_t qid, const uint8_t* sqe, fb_status status) {
   memmove(c->errors + 1, c->errors, sizeof(c->errors) - sizeof(c->errors[0]));
-  struct error_entry *entry = &c->errors[0];
+  struct error_entry* entry = &c->errors[0];
   memset(entry, 0, sizeof(*entry));
   entry->count = ++c->error_total;
   entry->sqid = qid;
@@ -31,7 +31,7 @@ static void remember_error(struct controller *c, uint16_t qid, const uint8_t *sq
   if (c->error_count < ERROR_ENTRIES) ++c->error_count;
 }
 
-void complete(struct controller *c, uint16_t qid, const uint8_t *sqe, fb_handle handle, fb_status status, uint32_t dw0) {
+void complete(struct controller* c, uint16_t qid, const uint8_t* sqe, fb_handle handle, fb_status status, uint32_t dw0) {
   uint8_t cqe[16] = {0};
   /* What is only not to be retried for a while may be; everything else here is wrong for good. */
   if (status != SUCCESS && status != ABORT_REQUESTED) {
@@ -45,19 +45,19 @@ void complete(struct controller *c, uint16_t qid, const uint8_t *sqe, fb_handle 
   c->engine->bench->complete(c->engine->bench, handle, cqe);
 }
 
-void complete_with(struct controller *c, const uint8_t *sqe, fb_handle handle, const void *data, uint32_t bytes) {
+void complete_with(struct controller* c, const uint8_t* sqe, fb_handle handle, const void* data, uint32_t bytes) {
   complete(c, 0, sqe, handle, c->engine->bench->send(c->engine->bench, handle, data, bytes), 0);
 }
 
-struct waiting *wait_for_data(struct controller *c, uint16_t qid, const uint8_t *sqe, fb_handle handle, uint32_t bytes) {
-  struct engine *e = c->engine;
+struct waiting* wait_for_data(struct controller* c, uint16_t qid, const uint8_t* sqe, fb_handle handle, uint32_t bytes) {
+  struct engine* e = c->engine;
   const fb_status status = e->bench->fetch(e->bench, handle, bytes);
   if (status != SUCCESS) {
     complete(c, qid, sqe, handle, status, 0);
     return NULL;
   }
   for (unsigned i = 0; i < COMMANDS; ++i) {
-    struct waiting *at = &e->waiting[i];
+    struct waiting* at = &e->waiting[i];
     if (at->handle != 0) continue;
     at->handle = handle;
     at->controller = c;
@@ -70,16 +70,16 @@ struct waiting *wait_for_data(struct controller *c, uint16_t qid, const uint8_t 
 }
 
 /* The commands of a queue are void; of all queues with `all`. */
-static void forget_waiting(struct controller *c, uint16_t qid, int all) {
+static void forget_waiting(struct controller* c, uint16_t qid, int all) {
   for (unsigned i = 0; i < COMMANDS; ++i) {
-    struct waiting *at = &c->engine->waiting[i];
+    struct waiting* at = &c->engine->waiting[i];
     if (at->handle != 0 && at->controller == c && (all || at->qid == qid)) at->handle = 0;
   }
 }
 
 /* ---- associations ---- */
 
-static void clear(struct controller *c) {
+static void clear(struct controller* c) {
   forget_waiting(c, 0, 1);
   c->engine->bench->cancel_timer(c->engine->bench, c->cntlid);
   c->cc = c->csts = 0;
@@ -92,17 +92,17 @@ static void clear(struct controller *c) {
   default_features(c);
 }
 
-static fb_status refuse_connect(fb_connected *reply, uint16_t offset, int in_data) {
+static fb_status refuse_connect(fb_connected* reply, uint16_t offset, int in_data) {
   reply->invalid_offset = offset;
   reply->invalid_in_data = (uint8_t)in_data;
   return CONNECT_INVALID | FB_DNR;
 }
 
-static fb_status engine_connect(void *product, const fb_connect *connect, fb_connected *reply) {
-  struct engine *e = product;
+static fb_status engine_connect(void* product, const fb_connect* connect, fb_connected* reply) {
+  struct engine* e = product;
   if (strcmp(connect->subnqn, SUBNQN) != 0) return refuse_connect(reply, 256, 1);
   if (connect->qid != 0) {
-    struct controller *c = connect->controller;
+    struct controller* c = connect->controller;
     if ((c->csts & CSTS_RDY) == 0 || connect->qid > IO_QUEUES) return refuse_connect(reply, 42, 0);
     c->queues |= 1ull << connect->qid;
     reply->cntlid = c->cntlid;
@@ -112,7 +112,7 @@ static fb_status engine_connect(void *product, const fb_connect *connect, fb_con
   static const uint8_t zero[16];
   if (memcmp(connect->hostid, zero, sizeof(zero)) == 0) return refuse_connect(reply, 0, 1);
   for (uint16_t i = 0; i < CONTROLLERS; ++i) {
-    struct controller *c = &e->controllers[i];
+    struct controller* c = &e->controllers[i];
     if (c->used) continue;
     c->used = 1;
     c->engine = e;
@@ -128,14 +128,14 @@ static fb_status engine_connect(void *product, const fb_connect *connect, fb_con
 }
 
 /* The association is over. */
-static void leave(struct controller *c) {
+static void leave(struct controller* c) {
   clear(c);
   c->used = 0;
 }
 
-static void engine_queue_gone(void *product, void *controller, uint16_t qid) {
-  struct controller *c = controller;
-  fb_bench *bench = c->engine->bench;
+static void engine_queue_gone(void* product, void* controller, uint16_t qid) {
+  struct controller* c = controller;
+  fb_bench* bench = c->engine->bench;
   (void)product;
   if (qid != 0) {
     forget_waiting(c, qid, 0);
@@ -146,8 +146,8 @@ static void engine_queue_gone(void *product, void *controller, uint16_t qid) {
   leave(c);
 }
 
-void restart_keep_alive(struct controller *c) {
-  fb_bench *bench = c->engine->bench;
+void restart_keep_alive(struct controller* c) {
+  fb_bench* bench = c->engine->bench;
   if (c->kato_ms == 0 || (c->csts & CSTS_RDY) == 0) {
     bench->cancel_timer(bench, c->cntlid);
   } else {
@@ -156,17 +156,17 @@ void restart_keep_alive(struct controller *c) {
 }
 
 /* The one kind of timer: nobody kept the controller with that identifier alive. */
-static void engine_on_timer(void *product, uint64_t id) {
-  struct engine *e = product;
-  struct controller *c = &e->controllers[id - 1];
+static void engine_on_timer(void* product, uint64_t id) {
+  struct engine* e = product;
+  struct controller* c = &e->controllers[id - 1];
   e->bench->end_controller(e->bench, c, "keep alive timeout");
   leave(c);
 }
 
 /* ---- properties ---- */
 
-static fb_status engine_property_get(void *product, void *controller, uint32_t offset, uint32_t bytes, uint64_t *value) {
-  const struct controller *c = controller;
+static fb_status engine_property_get(void* product, void* controller, uint32_t offset, uint32_t bytes, uint64_t* value) {
+  const struct controller* c = controller;
   (void)product;
   if (bytes != (offset == CAP ? 8u : 4u)) return INVALID_FIELD | FB_DNR;
   switch (offset) {
@@ -187,7 +187,7 @@ static fb_status engine_property_get(void *product, void *controller, uint32_t o
   }
 }
 
-static void write_cc(struct controller *c, uint32_t value) {
+static void write_cc(struct controller* c, uint32_t value) {
   const uint32_t before = c->cc;
   value &= 0x00FFFFF1u;
   if ((before & CC_EN) != 0 && (value & CC_EN) == 0) { /* a reset: the association and KATO stay */
@@ -210,7 +210,7 @@ static void write_cc(struct controller *c, uint32_t value) {
   }
 }
 
-static fb_status engine_property_set(void *product, void *controller, uint32_t offset, uint32_t bytes, uint64_t value) {
+static fb_status engine_property_set(void* product, void* controller, uint32_t offset, uint32_t bytes, uint64_t value) {
   (void)product;
   if (offset != CC || bytes != 4) return INVALID_FIELD | FB_DNR;
   write_cc(controller, (uint32_t)value);
@@ -224,8 +224,8 @@ static fb_status check_namespace(uint32_t nsid) {
   return nsid == 0 || nsid > NAMESPACES ? INVALID_NAMESPACE : INVALID_FIELD;
 }
 
-static void io_command(struct controller *c, uint16_t qid, const uint8_t *sqe, fb_handle handle) {
-  struct engine *e = c->engine;
+static void io_command(struct controller* c, uint16_t qid, const uint8_t* sqe, fb_handle handle) {
+  struct engine* e = c->engine;
   const uint32_t nsid = get32(sqe + 4);
   const uint64_t lba = get64(sqe + 40);
   const uint32_t count = get16(sqe + 48) + 1u;
@@ -269,9 +269,9 @@ static void io_command(struct controller *c, uint16_t qid, const uint8_t *sqe, f
   }
 }
 
-static void io_data(struct waiting *at, const uint8_t *data, uint32_t bytes) {
-  struct engine *e = at->controller->engine;
-  uint8_t *blocks = e->medium + get64(at->sqe + 40) * BLOCK_BYTES;
+static void io_data(struct waiting* at, const uint8_t* data, uint32_t bytes) {
+  struct engine* e = at->controller->engine;
+  uint8_t* blocks = e->medium + get64(at->sqe + 40) * BLOCK_BYTES;
   if (at->sqe[0] == 0x05) {
     const int same = memcmp(blocks, data, bytes) == 0;
     complete(at->controller, at->qid, at->sqe, at->handle, same ? SUCCESS : FB_STATUS(2, 0x85), 0);
@@ -285,9 +285,9 @@ static void io_data(struct waiting *at, const uint8_t *data, uint32_t bytes) {
 
 /* ---- what the bench calls ---- */
 
-static void engine_command(void *product, void *controller, uint16_t qid, const void *entry, fb_handle handle) {
-  struct controller *c = controller;
-  const uint8_t *sqe = entry;
+static void engine_command(void* product, void* controller, uint16_t qid, const void* entry, fb_handle handle) {
+  struct controller* c = controller;
+  const uint8_t* sqe = entry;
   (void)product;
   const int fabrics = sqe[0] == 0x7F;
   if (fabrics || (sqe[1] & 3) != 0 || (sqe[1] >> 6) != 1) { /* no other Fabrics command, no fused one, SGLs alone */
@@ -301,8 +301,8 @@ static void engine_command(void *product, void *controller, uint16_t qid, const 
   }
 }
 
-static void engine_on_data(void *product, fb_handle handle, const void *data, uint32_t bytes, fb_status status) {
-  struct engine *e = product;
+static void engine_on_data(void* product, fb_handle handle, const void* data, uint32_t bytes, fb_status status) {
+  struct engine* e = product;
   for (unsigned i = 0; i < COMMANDS; ++i) {
     struct waiting at = e->waiting[i];
     if (at.handle != handle) continue;
@@ -316,8 +316,8 @@ static void engine_on_data(void *product, fb_handle handle, const void *data, ui
   }
 }
 
-static void *engine_create(fb_bench *bench, uint64_t seed) {
-  struct engine *e = calloc(1, sizeof(*e));
+static void* engine_create(fb_bench* bench, uint64_t seed) {
+  struct engine* e = calloc(1, sizeof(*e));
   (void)seed;
   if (e == NULL) return NULL;
   e->bench = bench;
@@ -329,13 +329,13 @@ static void *engine_create(fb_bench *bench, uint64_t seed) {
   return e;
 }
 
-static void engine_destroy(void *product) {
-  struct engine *e = product;
+static void engine_destroy(void* product) {
+  struct engine* e = product;
   free(e->medium);
   free(e);
 }
 
-const fb_product *fabricbench_product(void) {
+const fb_product* fabricbench_product(void) {
   static const fb_product table = {
       .abi = FB_PRODUCT_ABI,
       .size = sizeof(fb_product),

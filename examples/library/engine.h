@@ -52,13 +52,13 @@ struct error_entry {
 };
 
 struct controller {
-  struct engine *engine;
+  struct engine* engine;
   uint16_t cntlid;
   int used;
   uint32_t cc, csts, kato_ms;
   struct features features;
-  uint8_t warned;  /* critical warnings that were reported, and are not cleared */
-  uint8_t masked;  /* event types whose log page was not read since the last event, a bit each */
+  uint8_t warned;   /* critical warnings that were reported, and are not cleared */
+  uint8_t masked;   /* event types whose log page was not read since the last event, a bit each */
   uint16_t pending; /* the event that waits for a request: warnings */
   fb_handle events[EVENT_REQUESTS];
   uint16_t event_cids[EVENT_REQUESTS];
@@ -72,42 +72,42 @@ struct controller {
 /* A command that waits for its data. */
 struct waiting {
   fb_handle handle;
-  struct controller *controller;
+  struct controller* controller;
   uint16_t qid;
   uint8_t sqe[64];
 };
 
 struct engine {
-  fb_bench *bench;
+  fb_bench* bench;
   struct controller controllers[CONTROLLERS];
   struct waiting waiting[COMMANDS];
   uint64_t blocks_read, blocks_written, reads, writes;
-  uint8_t *medium;
+  uint8_t* medium;
 };
 
 /* ---- little-endian bytes ---- */
 
-static inline uint16_t get16(const uint8_t *at) { return (uint16_t)(at[0] | at[1] << 8); }
-static inline uint32_t get32(const uint8_t *at) { return get16(at) | (uint32_t)get16(at + 2) << 16; }
-static inline uint64_t get64(const uint8_t *at) { return get32(at) | (uint64_t)get32(at + 4) << 32; }
-static inline void put(uint8_t *at, uint64_t value, unsigned bytes) {
+static inline uint16_t get16(const uint8_t* at) { return (uint16_t)(at[0] | at[1] << 8); }
+static inline uint32_t get32(const uint8_t* at) { return get16(at) | (uint32_t)get16(at + 2) << 16; }
+static inline uint64_t get64(const uint8_t* at) { return get32(at) | (uint64_t)get32(at + 4) << 32; }
+static inline void put(uint8_t* at, uint64_t value, unsigned bytes) {
   for (unsigned i = 0; i < bytes; ++i) at[i] = (uint8_t)(value >> 8 * i);
 }
 
 /* ---- engine.c ---- */
 
 extern const char SUBNQN[];
-void complete(struct controller *c, uint16_t qid, const uint8_t *sqe, fb_handle handle, fb_status status, uint32_t dw0);
+void complete(struct controller* c, uint16_t qid, const uint8_t* sqe, fb_handle handle, fb_status status, uint32_t dw0);
 /* Sends data, then success; or the status of an SGL that has no room for it. */
-void complete_with(struct controller *c, const uint8_t *sqe, fb_handle handle, const void *data, uint32_t bytes);
-void restart_keep_alive(struct controller *c);
-struct waiting *wait_for_data(struct controller *c, uint16_t qid, const uint8_t *sqe, fb_handle handle, uint32_t bytes);
+void complete_with(struct controller* c, const uint8_t* sqe, fb_handle handle, const void* data, uint32_t bytes);
+void restart_keep_alive(struct controller* c);
+struct waiting* wait_for_data(struct controller* c, uint16_t qid, const uint8_t* sqe, fb_handle handle, uint32_t bytes);
 
 /* ---- admin.c ---- */
 
-void admin_command(struct controller *c, const uint8_t *sqe, fb_handle handle);
-void default_features(struct controller *c);
+void admin_command(struct controller* c, const uint8_t* sqe, fb_handle handle);
+void default_features(struct controller* c);
 /* Reports what is to be reported, if a request waits for it. */
-void report_events(struct controller *c);
+void report_events(struct controller* c);
 
 #endif
