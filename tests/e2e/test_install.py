@@ -43,7 +43,7 @@ def built(prefix, tmp_path_factory):
     return build
 
 
-@pytest.mark.parametrize("name", ["gtest", "networkdirect"])
+@pytest.mark.parametrize("name", ["gtest", "library", "networkdirect"])
 def test_an_example_builds_and_passes(built, name):
     assert "100% tests passed" in run("ctest", "--test-dir", built(name), "--output-on-failure")
 
