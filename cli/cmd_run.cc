@@ -133,7 +133,7 @@ std::vector<const CaseInfo*> cases_for(const Product& product, const Selection& 
   const std::vector<std::string> are = roles_of(product);
   if (!product.embedded && wanted.roles.empty()) wanted.roles = are;
   // The rest is about the fabric, which is the bench's here.
-  if (is_library(product) && wanted.suites.empty() && wanted.cases.empty()) wanted.suites = {"nvme", "mi"};
+  if (is_library(product) && wanted.suites.empty() && wanted.cases.empty()) wanted.suites = {"nvme"};
   for (const std::string& role : product.embedded ? std::vector<std::string>{} : wanted.roles) {
     if (std::ranges::find(are, role) != are.end()) continue;
     throw UserError("a product at " + product.url + " has the role " + fmt::format("{}", fmt::join(are, " or ")) +

@@ -18,15 +18,15 @@
  * a library neither sleeps nor reads a clock, but sets timers. Everything random comes from the bench or from the seed. A library
  * that keeps to this runs the same way in each run with the same seed (`--twice` checks it).
  *
- * Instances. Each case has a world of its own: create() at its beginning, destroy() at its end, and nothing that one instance
- * does may be seen by the next. Of two instances at the same time there are none.
+ * Instances. Each case has a world of its own: create() at its beginning, destroy() at its end. Instances are independent of
+ * each other: nothing that one does may be seen by another, and there may be two at a time.
  *
  * Ownership. What a call passes by pointer is the caller's and is valid until the call returns, unless the text says otherwise.
  *
  * Wrong use (a handle that was never given out, a command that is completed twice, a service after destroy(), a crash, a call that
  * does not return) fails the case with one line that names it. The bench goes on with the next case.
  *
- * Numbers are in the byte order of the machine; entries, data and messages are as on the wire (little-endian). */
+ * Numbers are in the byte order of the machine; entries and data are as on the wire (little-endian). */
 #ifndef FABRICBENCH_PRODUCT_H
 #define FABRICBENCH_PRODUCT_H
 
@@ -54,7 +54,7 @@ typedef uint16_t fb_status;
 typedef uint64_t fb_handle;
 
 typedef struct fb_bench fb_bench;
-/* What the bench offers. The first member of what is behind a pointer to fb_bench is always this table. */
+/* What the bench offers. Each function is given the pointer that create() got. */
 struct fb_bench {
   uint32_t abi;  /* FB_PRODUCT_ABI */
   uint32_t size; /* sizeof(fb_bench) of the bench */
@@ -96,10 +96,6 @@ struct fb_bench {
 
   /* A line for the trace of the case (reports show it). */
   void (*trace)(fb_bench* bench, const char* text);
-
-  /* Sends an NVMe-MI message to whoever sent the request `handle`: from its message type on, with its message integrity check.
-   * Several may follow one request (More Processing Required, then the response). */
-  void (*mi_send)(fb_bench* bench, fb_handle handle, const void* message, uint32_t bytes);
 };
 
 /* A Connect that the bench found well formed: RECFMT, the length of its data, the ends and the syntax of its names, a SQSIZE within
@@ -168,11 +164,6 @@ typedef struct fb_product {
   void (*on_data)(void* product, fb_handle handle, const void* data, uint32_t bytes, fb_status status);
   /* Optional without timers. */
   void (*on_timer)(void* product, uint64_t id);
-
-  /* An NVMe-MI request, whole, from its message type on (84h with the integrity check), with its check: to look at the check is the
-   * library's business. `handle` is for mi_send(), until another 256 requests have come. Optional: without it there is no
-   * management endpoint. MCTP (packets, endpoint identifiers, control messages) is the bench's. */
-  void (*mi_message)(void* product, const void* message, uint32_t bytes, fb_handle handle);
 } fb_product;
 
 /* The entry: what `fabricbench run --dut lib:FILE` looks for. Called once, before everything else. */

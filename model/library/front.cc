@@ -194,15 +194,6 @@ void Front::give_data(fb_handle handle) {
        [&] { table().on_data(product_, handle, data.data(), static_cast<std::uint32_t>(data.size()), status); });
 }
 
-fb_handle Front::on_message(ByteView message) {
-  completed_.push_back(true);  // no command: naming it as one is a mistake
-  const fb_handle handle = completed_.size();
-  after_call([this, handle, body = Bytes(message.begin(), message.end())] {
-    call("mi_message()", [&] { table().mi_message(product_, body.data(), static_cast<std::uint32_t>(body.size()), handle); });
-  });
-  return handle;
-}
-
 // ---- timers ----
 
 void Front::set_timer(std::uint64_t id, std::uint64_t when_ns) {

@@ -16,15 +16,6 @@
 
 namespace fb::library {
 
-/// Where NVMe-MI messages of the library go.
-class ManagementSink {
- public:
-  virtual void on_library_message(fb_handle request, ByteView message) = 0;
-
- protected:
-  ~ManagementSink() = default;
-};
-
 class Front final : public transport::ControllerAcceptor {
  public:
   /// The channels that it is given belong to it: it goes before its listener does, and nothing runs in between.
@@ -41,10 +32,6 @@ class Front final : public transport::ControllerAcceptor {
   void end();
 
   void on_channel(std::unique_ptr<transport::ControllerChannel> channel) override;
-
-  void set_management(ManagementSink* sink) { management_ = sink; }
-  /// An NVMe-MI request, with its message integrity check. The handle that the library was given.
-  fb_handle on_message(ByteView message);
 
  private:
   friend class FrontQueue;
@@ -150,7 +137,6 @@ class Front final : public transport::ControllerAcceptor {
   std::vector<std::unique_ptr<Association>> associations_;
   std::map<std::uint64_t, std::unique_ptr<LibraryTimer>> timers_;
   std::unique_ptr<LibraryTimer> spent_;
-  ManagementSink* management_ = nullptr;
   Timer<Front, &Front::reap> reaper_{"library.front.reap", *this};
 };
 

@@ -25,7 +25,6 @@ class Library {
   Library& operator=(const Library&) = delete;
 
   const fb_product& table() const { return *table_; }
-  bool has_management() const { return table_->mi_message != nullptr; }
   /// What an instance of the product is given as its bench.
   Services& serve(Front& front);
   /// A service was called for an instance that is gone, "" if none was; and forgets it.

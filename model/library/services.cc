@@ -70,11 +70,6 @@ Services::Services(Front& of, Library& from) : front(&of), library(&from) {
     event.text = text;
     at->world_.trace().emit(event);
   };
-  table.mi_send = [](fb_bench* bench, fb_handle request, const void* message, std::uint32_t bytes) {
-    Front* const at = front_of(bench, "mi_send");
-    if (at == nullptr || at->management_ == nullptr) return;
-    at->management_->on_library_message(request, ByteView(static_cast<const std::uint8_t*>(message), bytes));
-  };
 }
 
 fb_status Front::check(const char* service, fb_handle handle, std::uint32_t bytes) {
