@@ -6,6 +6,7 @@
 #include <exception>
 #include <memory>
 
+#include <pthread.h>
 #include <sys/time.h>
 
 #include "base/assert.h"
@@ -15,17 +16,30 @@ namespace fb::library {
 
 namespace {
 
-/// Time of the processor: a debugger may stop the process for as long as it likes.
+/// Time of the processor: a debugger may stop the process for as long as it likes. Who used it up once gets less.
 constexpr long kCallSeconds = 20;
+constexpr long kNextCallSeconds = 2;
 constexpr std::size_t kStackBytes = 256 * 1024;
 constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGVTALRM};
 
 // The handler of a signal has nothing but globals.
 sigjmp_buf place;
+pthread_t caller;
 volatile sig_atomic_t armed = 0;
 
+/// Of the next call.
+long& allowance() {
+  static long seconds = kCallSeconds;
+  return seconds;
+}
+
 void on_signal(int number) {
-  if (armed != 0) siglongjmp(place, number);
+  const bool calling = armed != 0;
+  if (calling && pthread_equal(caller, pthread_self()) != 0) siglongjmp(place, number);
+  if (number == SIGVTALRM) {  // of the process: any of its threads may be the one that gets it
+    if (calling) pthread_kill(caller, number);
+    return;
+  }
   std::signal(number, SIG_DFL);
   raise(number);
 }
@@ -73,7 +87,7 @@ std::string words_for(int number) {
     case SIGABRT:
       return "crashed with SIGABRT (abort() or a failed assertion)";
     default:
-      return "did not return within " + std::to_string(kCallSeconds) + " s of processor time";
+      return "did not return within " + std::to_string(allowance()) + " s of processor time";
   }
 }
 
@@ -90,10 +104,13 @@ std::string guarded(void (*call)(void* context), void* context) {
     sigemptyset(&unblocked);
     for (const int one : kSignals) sigaddset(&unblocked, one);
     sigprocmask(SIG_UNBLOCK, &unblocked, nullptr);
-    return words_for(number);
+    const std::string words = words_for(number);
+    if (number == SIGVTALRM) allowance() = kNextCallSeconds;
+    return words;
   }
+  caller = pthread_self();
   armed = 1;
-  limit(kCallSeconds);
+  limit(allowance());
   std::string thrown;
   try {
     call(context);
