@@ -16,6 +16,7 @@ LISTS_MAX_AGE_S = 24 * 3600
 APT_LIMIT_S = 300
 MIRROR = "http://deb.debian.org/debian"
 LATER_SUITES = ("trixie-backports",)
+UNRELEASED = "sid"  # has neither updates nor a security archive beside it
 
 
 class Unavailable(Exception):
@@ -59,9 +60,9 @@ class Archive:
 
     def _write_sources(self) -> None:
         release = self._release or codename()
-        lines = [f"deb {MIRROR} {release} main",
-                 f"deb {MIRROR} {release}-updates main",
-                 f"deb {MIRROR}-security {release}-security main"]
+        lines = [f"deb {MIRROR} {release} main"]
+        if release != UNRELEASED:
+            lines += [f"deb {MIRROR} {release}-updates main", f"deb {MIRROR}-security {release}-security main"]
         if not self._release:
             lines.append(f"deb {MIRROR} {release}-backports main")
             # Kernels alone: what is in a backports suite is not taken for anything else. A mirror may keep an old list of it.

@@ -90,7 +90,8 @@ def require_qemu() -> None:
 
 class Guest:
     def __init__(self, image: Image, folder: pathlib.Path, network: list[str], name: str = "guest",
-                 memory: str = "1G", cpus: int = 2, accel: list[str] | None = None):
+                 memory: str = "1G", cpus: int = 2, accel: list[str] | None = None, program: tuple[str, ...] = (QEMU,),
+                 environment: dict[str, str] | None = None):
         self.image = image
         self.folder = folder
         self.name = name
@@ -99,6 +100,8 @@ class Guest:
         self._memory = memory
         self._cpus = cpus
         self._accel = accel
+        self._program = program  # QEMU, where it is not this machine's
+        self._environment = environment
         self._process: subprocess.Popen | None = None
         self._port: socket.socket | None = None
         self._received = b""
@@ -137,15 +140,15 @@ class Guest:
                       "rcupdate.rcu_cpu_stall_timeout=100 watchdog_thresh=60 lsm=capability "
                       "cryptomgr.notests initcall_blacklist=crypto_kdf108_init,jent_mod_init,init_encrypted")
         command = [
-            QEMU, "-M", "q35", *accel, "-smp", str(self._cpus), "-m", self._memory, "-nodefaults",
+            *self._program, "-M", "q35", *accel, "-smp", str(self._cpus), "-m", self._memory, "-nodefaults",
             "-nographic", "-no-reboot", "-kernel", str(self.image.kernel), "-initrd",
             str(self.image.initrd), "-append", parameters,
             "-serial", f"file:{self.folder}/console.log",
             "-device", "virtio-serial-pci", "-chardev", f"socket,id=agent,fd={theirs.fileno()}",
             "-device", "virtserialport,chardev=agent,name=agent", *self._network]
         with open(self.folder / "qemu.log", "wb") as log:
-            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                             pass_fds=[theirs.fileno()])
+            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=[theirs.fileno()],
+                                             env={**os.environ, **(self._environment or {})})
         theirs.close()
         self._port = ours
         self._received = b""

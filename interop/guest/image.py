@@ -43,7 +43,7 @@ PROGRAMS = [
 ]
 MODULES = [
     "virtio_pci", "virtio_net", "virtio_console", "configfs", "failover", "net_failover",
-    "rdma_rxe", "ib_uverbs", "rdma_ucm", "nvmet", "nvmet_rdma", "nvmet_tcp", "nvme_rdma", "nvme_tcp",
+    "rdma_rxe", "ib_uverbs", "rdma_ucm", "nvme", "nvmet", "nvmet_rdma", "nvmet_tcp", "nvme_rdma", "nvme_tcp",
     "brd", "null_blk", "veth", "dummy", "sch_netem", "9p", "9pnet_virtio",
     # rdma_rxe and NVMe/TCP ask for these by request_module(), which no dependency shows.
     "dh_generic", "hmac", "sha256_generic", "sha512_generic", "nvme_auth",

@@ -10,11 +10,12 @@ of this script.
 import hashlib
 import pathlib
 import shutil
+import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
 
-from interop.guest import image, luggage
+from interop.guest import image, inside, luggage
 from interop.guest.archive import Archive, Package, Unavailable, cache_root
 from interop.guest.image import HOST_ID, HOST_NQN, Image
 
@@ -34,6 +35,7 @@ FOR_INSTALLATION = ("adduser", "debconf", "dpkg", "init-system-helpers", "login.
                     "uuid-runtime")
 USERLANDS = {
     "nvme-cli": Userland(("nvme-cli",), FOR_INSTALLATION),
+    "nvme-stas": Userland(("nvme-stas", "avahi-daemon", "dbus-daemon", "dbus-system-bus-common", "nvme-cli", "udev"), FOR_INSTALLATION),
     "ktls-utils": Userland(("ktls-utils", "nvme-cli"), FOR_INSTALLATION),
 }
 
@@ -51,13 +53,18 @@ def build(name: str) -> Image:
     if not wanted:
         return base
     userland = USERLANDS[wanted]
-    archive = Archive(cache_root() / f"apt-{RELEASE}", RELEASE)
-    archive.refresh()
-    packages = archive.find([one for one in archive.closure(list(userland.packages)) if one not in userland.left_out])
+    archive, packages = resolve(RELEASE, userland)
     folder = _folder(name, packages, base)
     if not folder.exists():
         _make(folder, archive.fetch(packages), base)
     return image.load(folder)
+
+
+def resolve(release: str, userland: Userland) -> tuple[Archive, list[Package]]:
+    """The archive of a release, and what it has for this: the packages and all that they depend on."""
+    archive = Archive(cache_root() / f"apt-{release}", release)
+    archive.refresh()
+    return archive, archive.find([one for one in archive.closure(list(userland.packages)) if one not in userland.left_out])
 
 
 def mount() -> str:
@@ -79,21 +86,36 @@ def _make(folder: pathlib.Path, debs: list[pathlib.Path], base: Image) -> None:
         root, made = work / "tree" / ROOT.lstrip("/"), work / "made"
         root.mkdir(parents=True)
         made.mkdir()
-        for name in MERGED:
-            (root / "usr" / name).mkdir(parents=True)
-            (root / name).symlink_to(f"usr/{name}")
-        for deb in debs:
-            image.unpack(deb, root)
-        for name in UNREAD:
-            shutil.rmtree(root / name, ignore_errors=True)
-        _write_texts(root)
+        fill(root, debs)
         luggage.add(base, made, work / "tree")
         image.keep(made, folder)
 
 
+def fill(root: pathlib.Path, debs: list[pathlib.Path]) -> None:
+    """Makes an empty folder a root with the packages."""
+    for name in MERGED:
+        (root / "usr" / name).mkdir(parents=True)
+        (root / name).symlink_to(f"usr/{name}")
+    for deb in debs:
+        image.unpack(deb, root)
+    for name in UNREAD:
+        shutil.rmtree(root / name, ignore_errors=True)
+    _write_texts(root)
+    _compile(root)
+
+
+def _compile(root: pathlib.Path) -> None:
+    """Modules of Python, as their installation would have done. An emulated processor takes a minute for what a daemon imports.
+    Where nobody gets into the root, that is how it is."""
+    folders = [f"/usr/lib/{one.name}" for one in sorted((root / "usr/lib").glob("python3*"))]
+    if folders and (root / "usr/bin/python3").exists():
+        command = ["/usr/bin/python3", "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", *folders]
+        subprocess.run(inside.entered(root, command), capture_output=True, check=False)
+
+
 def _write_texts(root: pathlib.Path) -> None:
     """What their installation would have left behind."""
-    for name in ("proc", "sys", "dev", "run", "tmp", "root", "etc/nvme", "var/lib"):
+    for name in ("proc", "sys", "dev", "run", "tmp", "root", "etc/nvme", "var/lib", "mnt"):
         (root / name).mkdir(parents=True, exist_ok=True)
     texts = {
         "etc/passwd": "root:x:0:0:root:/root:/bin/sh\n",

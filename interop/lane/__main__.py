@@ -32,7 +32,7 @@ from interop.guest.archive import Archive, Unavailable, cache_root
 from interop.lane import lifeline, network
 from interop.lane.bench import Bench, CellFailure
 from interop.lane.matrix import CELLS, Cell, Scene
-from interop.lane.scene import SETTLED, version_of
+from interop.lane.scene import version_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EVIDENCE = ROOT / "build" / "interop"
@@ -44,7 +44,7 @@ def evidence_of(cell: Cell) -> pathlib.Path:
     return EVIDENCE / cell.name
 
 
-def run_here(cell: Cell, image: images.Image, program: pathlib.Path) -> dict:
+def run_here(cell: Cell, image: images.Image | None, program: pathlib.Path) -> dict:
     """The cell itself, in this process (inside its namespace if it has one)."""
     folder = evidence_of(cell)
     scene = Scene(image, Bench(program, folder), folder, cell.kernel, cell.link)
@@ -57,12 +57,12 @@ def run_here(cell: Cell, image: images.Image, program: pathlib.Path) -> dict:
         return {"verdict": "FAILED", "text": str(failure)}
 
 
-def run_apart(cell: Cell, image: images.Image, program: pathlib.Path) -> dict:
+def run_apart(cell: Cell, image: images.Image | None, program: pathlib.Path) -> dict:
     """The cell in a process group of its own, with a time limit over everything."""
     folder = evidence_of(cell)
     folder.mkdir(parents=True)
     command = [*(network.IN_NAMESPACE if cell.link == "tap" else []), sys.executable, "-m",
-               "interop.lane", "--inside", cell.name, "--image", str(image.folder), "--bench",
+               "interop.lane", "--inside", cell.name, *(["--image", str(image.folder)] if image else []), "--bench",
                str(program)]
     try:
         lifeline.run(command, ROOT, folder / "lane.log", cell.limit_s)
@@ -106,7 +106,10 @@ def run_once(cell: Cell, known: dict, program: pathlib.Path) -> dict:
     try:
         if cell.link == "tap":
             network.require_tap()
-        return run_apart(cell, prepare(cell.flavour, known), program)
+        if cell.prepare is not None:
+            with preparing:
+                cell.prepare()
+        return run_apart(cell, prepare(cell.flavour, known) if cell.has_guest else None, program)
     except Unavailable as missing:
         return {"verdict": "not run", "text": str(missing)}
 
@@ -236,7 +239,7 @@ def newest(cells: list[Cell]) -> list[Cell]:
     is not recorded yet."""
     best: dict[str, Cell] = {}
     for one in cells:
-        if version_of(one.kernel) > version_of(SETTLED):
+        if not one.is_settled:
             continue
         kept = best.setdefault(kind_of(one), one)
         if version_of(one.kernel) > version_of(kept.kernel):
@@ -279,7 +282,7 @@ def main() -> int:
         if options.lifeline is not None:
             lifeline.hold(options.lifeline)
         cell = next(one for one in CELLS if one.name == options.inside)
-        result = run_here(cell, images.load(options.image), options.bench)
+        result = run_here(cell, images.load(options.image) if options.image else None, options.bench)
         (evidence_of(cell) / "result.json").write_text(json.dumps(result))
         return 0
     for pattern in options.patterns:

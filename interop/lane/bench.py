@@ -1,6 +1,7 @@
 """Runs fabricbench beside a guest, and keeps what it said."""
 
 import json
+import os
 import pathlib
 import signal
 import subprocess
@@ -56,11 +57,11 @@ class Bench:
         self.program = program
         self.folder = folder
 
-    def run(self, *arguments: str, limit_s: int = 60, check: bool = True) -> Said:
+    def run(self, *arguments: str, limit_s: int = 60, check: bool = True, environment: dict | None = None) -> Said:
         try:
             done = subprocess.run([self.program, *arguments], stdin=subprocess.DEVNULL, text=True,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=limit_s,
-                                  check=False)
+                                  check=False, env={**os.environ, **(environment or {})})
             status, output = done.returncode, done.stdout
         except subprocess.TimeoutExpired as late:
             said = late.stdout or b""
@@ -108,21 +109,30 @@ class Bench:
             raise Unavailable(f"no {program}")
         return Running(program, self.folder, arguments, until, limit_s=20)
 
-    def start(self, *arguments: str, until: str, limit_s: int = 20) -> "Running":
+    def start(self, *arguments: str, until: str, limit_s: int = 20, environment: dict | None = None) -> "Running":
         """Starts a command that serves, and waits until it has printed a line that begins so."""
-        return Running(self.program, self.folder, arguments, until, limit_s)
+        return Running(self.program, self.folder, arguments, until, limit_s, environment)
 
     def _log(self, arguments, output: str, status: int) -> None:
         with open(self.folder / "bench.log", "a") as log:
             log.write(f"$ fabricbench {' '.join(arguments)}\n{output}\n[{status}]\n")
 
 
+def unused(path: pathlib.Path) -> pathlib.Path:
+    """The same with a number, where there is such a file: several of a kind may run."""
+    number = 1
+    while (one := path if number == 1 else path.with_stem(f"{path.stem}-{number}")).exists():
+        number += 1
+    return one
+
+
 class Running:
-    def __init__(self, program: pathlib.Path, folder: pathlib.Path, arguments, until: str, limit_s: int):
-        self.log = folder / f"{program.name}-{arguments[0]}.log"
+    def __init__(self, program: pathlib.Path, folder: pathlib.Path, arguments, until: str, limit_s: int,
+                 environment: dict | None = None):
+        self.log = unused(folder / f"{program.name}-{arguments[0]}.log")
         with open(self.log, "w") as out:
             self.process = subprocess.Popen([program, *arguments], stdin=subprocess.DEVNULL,
-                                            stdout=out, stderr=subprocess.STDOUT)
+                                            stdout=out, stderr=subprocess.STDOUT, env={**os.environ, **(environment or {})})
         self.wait_for(until, limit_s)
 
     def __enter__(self) -> "Running":

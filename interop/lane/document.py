@@ -30,10 +30,10 @@ def cells() -> str:
     rows: dict[str, list] = {}
     for one in CELLS:
         name = one.name.removesuffix(f"-{one.kernel}")
-        title = one.title.removesuffix(f", Linux {one.kernel}")
-        rows.setdefault(name, [title, []])[1].append(one.kernel)
-    lines = ["| cell | Linux | what meets what |", "| --- | --- | --- |"]
-    lines += [f"| `{name}-*` | {', '.join(kernels)} | {title} |" for name, (title, kernels) in rows.items()]
+        title = one.title.removesuffix(f", {one.system} {one.kernel}")
+        rows.setdefault(name, [title, [], one.system])[1].append(one.kernel)
+    lines = ["| cell | of | what meets what |", "| --- | --- | --- |"]
+    lines += [f"| `{name}-*` | {system} {', '.join(kernels)} | {title} |" for name, (title, kernels, system) in rows.items()]
     return "\n".join(lines)
 
 

@@ -84,19 +84,19 @@ class Evidence:
 def harvested(old: Evidence, results: list[dict], run: pathlib.Path, known: dict[str, list[dict]]) -> tuple[Evidence, list[str]]:
     """The old evidence, renewed by the cells that ran; what of them is in no profile any more. `results` are the outcomes
     of the cells, and `run` is the folder with theirs."""
-    kernels = {one.name: one.kernel for one in CELLS}
-    cells = {name: cell for name, cell in old.cells.items() if name in kernels}
+    profile_of = {one.name: one.expected for one in CELLS}
+    cells = {name: cell for name, cell in old.cells.items() if name in profile_of}
     seen: list[dict] = []  # one for each case that showed a line
     unknown: list[str] = []
     ran: set[str] = set()
-    for name in (one["cell"] for one in results if one["verdict"] != "not run" and one["cell"] in kernels):
+    for name in (one["cell"] for one in results if one["verdict"] != "not run" and one["cell"] in profile_of):
         report = run / name / "report"
         if not (report / "results.json").exists():
             continue  # no cell with a suite, or one that ended before it: it says nothing about any line
         ran.add(name)
         document = json.loads((report / "results.json").read_text())
         cells[name] = about(document, run / name)
-        profile = f"linux-{kernels[name]}"
+        profile = profile_of[name]
         for case in document["cases"]:
             if case["disposition"] != "waived":
                 continue

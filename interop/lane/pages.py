@@ -14,8 +14,8 @@ AREAS = ("fabrics", "nvme", "tcp", "rdma", "cm", "auth", "mctp", "mi")
 TRANSPORTS = {"rdma": "RDMA", "tcp": "TCP"}
 # Who it is, and where its sources are, by how the path in a profile begins.
 PARTS = (("host/tcp.c", "nvme-tcp, Linux's host", "drivers/nvme/"), ("host/", "Linux's NVMe host", "drivers/nvme/"),
-         ("sw/rxe/", "rdma_rxe", "drivers/infiniband/"), ("core/cm.c", "ib_cm", "drivers/infiniband/"),
-         ("", "nvmet", "drivers/nvme/target/"))
+         ("hw/nvme/", "QEMU's NVMe drive", ""), ("sw/rxe/", "rdma_rxe", "drivers/infiniband/"),
+         ("core/cm.c", "ib_cm", "drivers/infiniband/"), ("", "nvmet", "drivers/nvme/target/"))
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,8 @@ PEERS = {
     "tcp-suite": Peer("nvmet {} over TCP", "--dut tcp://ADDRESS:4420 --local OURS --slow"),
     "tcp-suite-disks": Peer("nvmet {} over TCP with two disks", "--dut tcp://ADDRESS:4420 --local OURS"),
     "tcp-suite-zones": Peer("nvmet {} over TCP with a zoned disk", "--dut tcp://ADDRESS:4420 --local OURS"),
+    "qemu-fdp": Peer("QEMU 10's drive with Flexible Data Placement behind nvmet {}", "--dut tcp://ADDRESS:4420 --local OURS"),
+    "qemu-zns": Peer("QEMU 10's drive with zones behind nvmet {}", "--dut tcp://ADDRESS:4420 --local OURS"),
     "auth-suite": Peer("nvmet {} over TCP with authentication",
                        "--dut tcp://ADDRESS:4420 --local OURS --dhchap-secret-file SECRETS --slow"),
     "tcp-suite-tls": Peer("nvmet {} over TCP with TLS", "--dut tcp://ADDRESS:4420 --local OURS --tls --psk-file KEYS"),
@@ -88,7 +90,7 @@ def links(names: list[str], kept: Evidence, known: dict[str, list[dict]]) -> str
 
 
 def title_of(profile: str) -> str:
-    return profile.replace("linux-", "Linux ")
+    return profile.replace("linux-", "Linux ").replace("qemu-", "QEMU ")
 
 
 def by_reason(lines: list[dict]) -> dict[str, list[dict]]:

@@ -37,7 +37,7 @@ def listen_on(transport: str, namespace: str = "64M") -> tuple[str, ...]:
 @dataclass
 class Scene:
     """What a cell gets: an image, the command, a folder for its evidence, and which link to use."""
-    image: Image
+    image: Image | None  # none where the cell has no guest
     bench: Bench
     folder: pathlib.Path
     kernel: str
@@ -133,6 +133,22 @@ class Cell:
     alone: bool = False  # nothing else at the same time: it measures
     waits: bool = False  # for nearly all of its time
     recorded: bool = True  # its outcome: otherwise it runs with --all or by name alone
+    system: str = "Linux"  # what `kernel` is a version of; a Debian's programs run without a guest
+    profile: str = ""  # the deviations that are expected, where they are not those of the kernel
+    prepare: Callable[[], object] | None = None  # what must be in the cache before the cell loses its network
+
+    @property
+    def has_guest(self) -> bool:
+        return self.system == "Linux"
+
+    @property
+    def expected(self) -> str:
+        """The profile with the deviations of its peer."""
+        return self.profile or f"linux-{self.kernel}"
+
+    @property
+    def is_settled(self) -> bool:
+        return not self.has_guest or version_of(self.kernel) <= version_of(SETTLED)
 
 
 CELLS: list[Cell] = []
@@ -150,12 +166,22 @@ def version_of(kernel: str) -> list[int]:
 
 
 def cell(name: str, title: str, kernels: tuple[str, ...] = ("6.1",), link: str = "tap",
-         limit_s: int = 240, flavour: str = "", alone: bool = False, waits: bool = False, recorded: bool = True):
+         limit_s: int = 240, flavour: str = "", alone: bool = False, waits: bool = False, recorded: bool = True, profile: str = "",
+         prepare: Callable[[], object] | None = None):
     """Registers a cell, once for each kernel; `flavour` where it is not the stock kernel."""
     def register(function: Callable[[Scene], str]) -> Callable[[Scene], str]:
         for kernel in kernels:
             CELLS.append(Cell(f"{name}-{kernel}", f"{title}, Linux {kernel}", kernel, link, limit_s,
-                              function, flavour or kernel, alone, waits, recorded))
+                              function, flavour or kernel, alone, waits, recorded, profile=profile, prepare=prepare))
+        return function
+    return register
+
+
+def cell_of_packages(name: str, title: str, releases: tuple[str, ...], limit_s: int = 240):
+    """Registers a cell that needs no guest but programs of a Debian, once for each release, the newest first."""
+    def register(function: Callable[[Scene], str]) -> Callable[[Scene], str]:
+        for release in releases:
+            CELLS.append(Cell(f"{name}-{release}", f"{title}, Debian {release}", release, "none", limit_s, function, "", system="Debian"))
         return function
     return register
 
