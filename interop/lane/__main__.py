@@ -130,9 +130,10 @@ def run_all(cells: list[Cell], program: pathlib.Path, budget_s: float, again: bo
             keep_first_evidence(cell)
             result = second_try(result, run_once(cell, known, program))
         seconds = round(time.monotonic() - started, 1)
-        return {"cell": cell.name, "title": cell.title, "seconds": seconds, "boots": boots(cell), **result}
+        return {"cell": cell.name, "title": cell.title, "day": time.strftime("%Y-%m-%d", time.gmtime()), "seconds": seconds,
+                "boots": boots(cell), **result}
 
-    ended = {cell.name: {"cell": cell.name, "title": cell.title, "seconds": 0.0, "boots": [],
+    ended = {cell.name: {"cell": cell.name, "title": cell.title, "day": "", "seconds": 0.0, "boots": [],
                          "verdict": "not run", "text": "interrupted"} for cell in cells}
     interrupted = False
     try:

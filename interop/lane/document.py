@@ -3,8 +3,7 @@
     python3 -m interop.lane.document                rewrites tables and pages
     python3 -m interop.lane.document --seen FILE    first takes the outcomes and the evidence of a run, from its results.json
                                                     and the cells beside that: a capture for each line of a profile. Cells
-                                                    that were not run keep theirs, and the table of outcomes is that
-                                                    of the last run of all cells
+                                                    that were not run keep theirs, their outcomes too
     python3 -m interop.lane.document --check        says whether they are true (exit code 1 if not)
 """
 
@@ -17,11 +16,11 @@ import sys
 from interop.lane import evidence, pages
 from interop.lane.evidence import ROOT, Evidence
 from interop.lane.matrix import CELLS
-from interop.lane.scene import SETTLED, version_of
 
 DOCUMENT = ROOT / "docs" / "interop.md"
 FOLDER = ROOT / "docs" / "interop"
 PART = re.compile(r"(<!-- table: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
+ROW = re.compile(r"^\| `(\S+)` \|.*\|$", re.MULTILINE)
 REWRITES = "python3 -m interop.lane.document rewrites it"
 
 
@@ -37,17 +36,21 @@ def cells() -> str:
     return "\n".join(lines)
 
 
-def outcomes(results: list[dict]) -> str:
-    """What became of each cell."""
-    lines = ["| cell | | seconds | what was seen |", "| --- | --- | --- | --- |"]
+def outcomes(results: list[dict], before: str = "") -> str:
+    """What became of each cell; those that were not run keep their rows of the table before."""
+    rows = {match[1]: match[0] for match in ROW.finditer(before)}
     for one in results:
+        if one["verdict"] == "not run" and one["cell"] in rows:
+            continue
         text = re.sub(r"\S*/(?=build/interop/)", "", one["text"]).replace("|", "\\|")
-        lines.append(f"| `{one['cell']}` | {one['verdict']} | {one['seconds']:.0f} | {text} |")
+        rows[one["cell"]] = f"| `{one['cell']}` | {one['verdict']} | {one['seconds']:.0f} | {text} | {one.get('day', '')} |"
+    known = [one.name for one in CELLS]
+    order = [name for name in known if name in rows] + [one["cell"] for one in results if one["cell"] not in known]
+    lines = ["| cell | | seconds | what was seen | on |", "| --- | --- | --- | --- | --- |", *(rows[name] for name in order)]
     boots = sorted(seconds for one in results for seconds in one["boots"])
     if boots:
-        lines += ["", f"{len(results)} cells, {sum(one['seconds'] for one in results) / 60:.0f} minutes of them together. "
-                  f"{len(boots)} guests were booted to their agent, in {boots[0]:.1f} to {boots[-1]:.1f} seconds, half of them "
-                  f"below {boots[len(boots) // 2]:.1f}."]
+        lines += ["", f"In the last run {len(boots)} guests were booted to their agent, in {boots[0]:.1f} to {boots[-1]:.1f} seconds, "
+                  f"half of them below {boots[len(boots) // 2]:.1f}."]
     return "\n".join(lines)
 
 
@@ -59,10 +62,15 @@ def renewed(text: str, tables: dict[str, str]) -> str:
     return PART.sub(table, text)
 
 
+def seen_in(text: str) -> str:
+    """The table of outcomes."""
+    return next((match.group(0) for match in PART.finditer(text) if match.group(2) == "seen"), "")
+
+
 def has_all_outcomes(text: str) -> bool:
-    seen = next((match.group(0) for match in PART.finditer(text) if match.group(2) == "seen"), "")
+    seen = seen_in(text)
     # Kernels that are not settled yet come and go, and so do cells whose outcome is not recorded.
-    settled = [one.name for one in CELLS if one.recorded and version_of(one.kernel) <= version_of(SETTLED)]
+    settled = [one.name for one in CELLS if one.recorded and one.is_settled]
     later = {one.name for one in CELLS} - set(settled)
     return [name for name in re.findall(r"^\| `(\S+)`", seen, re.MULTILINE) if name not in later] == settled
 
@@ -86,11 +94,7 @@ def write(document: pathlib.Path, folder: pathlib.Path, seen: pathlib.Path | Non
         kept, unknown = evidence.harvested(kept, results, seen.parent, known)
         said += [f"no profile has the line any more that waived {one}" for one in unknown]
         kept.write(folder)
-        whole = renewed(text, {"seen": outcomes(results)})
-        if has_all_outcomes(whole):
-            text = whole
-        else:
-            said.append(f"{seen} does not hold each cell of the lane: the table of outcomes stays as it is")
+        text = renewed(text, {"seen": outcomes(results, seen_in(text))})
     document.write_text(renewed(text, tables_of(kept, known)))
     for name, page in pages_of(kept, known, rules).items():
         (folder / name).write_text(page)
@@ -106,7 +110,7 @@ def faults(document: pathlib.Path, folder: pathlib.Path, known: dict[str, list[d
         found.append(f"{document.name}: its tables are not those of the lane, the profiles and the evidence; {REWRITES}")
     if not has_all_outcomes(text):
         found.append(f"{document.name}: its table of outcomes does not hold each cell; "
-                     "python3 -m interop.lane.document --seen build/interop/results.json writes it after a run of all cells")
+                     "python3 -m interop.lane.document --seen build/interop/results.json writes it after a run of those that are missing")
     for name, page in pages_of(kept, known, rules).items():
         if not (folder / name).exists() or (folder / name).read_text() != page:
             found.append(f"{folder.name}/{name}: it is not what the profile and the evidence make; {REWRITES}")

@@ -340,7 +340,7 @@ class Document(unittest.TestCase):
     """The published table of outcomes."""
 
     def table(self, names: list[str], text: str = "well") -> str:
-        results = [{"cell": name, "verdict": "passed", "seconds": 60.2, "boots": [4.5], "text": text} for name in names]
+        results = [{"cell": name, "verdict": "passed", "seconds": 60.2, "boots": [4.5], "text": text, "day": "2026-11-25"} for name in names]
         return document.renewed("before\n<!-- table: seen -->\n<!-- end -->\n", {"seen": document.outcomes(results)})
 
     def test_it_holds_each_cell(self):
@@ -352,6 +352,13 @@ class Document(unittest.TestCase):
         for other in (names[1:], [*names, "another-6.1"], []):
             self.assertFalse(document.has_all_outcomes(self.table(other)))
         self.assertFalse(document.has_all_outcomes("no table"))
+
+    def test_a_cell_that_was_not_run_keeps_its_row(self):
+        first, other = [one.name for one in matrix.CELLS][:2]
+        before = self.table([first, other], "at first")
+        ran = [{"cell": other, "verdict": "FAILED", "seconds": 1.0, "boots": [], "text": "later", "day": "2026-11-26"}]
+        after = document.outcomes(ran, document.seen_in(before)).splitlines()[2:]
+        self.assertEqual(after, [f"| `{first}` | passed | 60 | at first | 2026-11-25 |", f"| `{other}` | FAILED | 1 | later | 2026-11-26 |"])
 
     def test_it_names_no_folder_of_the_machine_that_ran_it(self):
         self.assertIn("| in build/interop/a/b |", self.table(["a-6.1"], "in /home/somebody/build/interop/a/b"))
