@@ -77,6 +77,36 @@ def zoned_nvmet(port: int = 4420) -> str:
 grep -q host-managed /sys/block/nullb0/queue/zoned""", ["/dev/nullb0"], port)
 
 
+def passthru(controller: str = "/dev/nvme0", port: int = 4420) -> str:
+    """A controller of the guest behind a port of nvmet, which hands its commands on."""
+    return f"""set -e
+modprobe -a nvme nvmet nvmet_tcp
+for i in $(seq 100); do [ -c {controller} ] && grep -q live /sys/class/nvme/{controller.rpartition("/")[2]}/state && break; sleep 0.1; done
+cd {CONFIG}
+mkdir subsystems/{SUBSYSTEM}
+echo 1 >subsystems/{SUBSYSTEM}/attr_allow_any_host
+echo -n {controller} >subsystems/{SUBSYSTEM}/passthru/device_path
+echo 1 >subsystems/{SUBSYSTEM}/passthru/enable
+mkdir ports/1
+echo ipv4 >ports/1/addr_adrfam
+echo tcp >ports/1/addr_trtype
+echo {GUEST} >ports/1/addr_traddr
+echo {port} >ports/1/addr_trsvcid
+ln -s {CONFIG}/subsystems/{SUBSYSTEM} ports/1/subsystems/
+"""
+
+
+def passthru_down() -> str:
+    return f"""set -e
+cd {CONFIG}
+rm ports/1/subsystems/{SUBSYSTEM}
+rmdir ports/1
+echo 0 >subsystems/{SUBSYSTEM}/passthru/enable
+rmdir subsystems/{SUBSYSTEM}
+rmmod nvmet_tcp
+"""
+
+
 # For a port of nvmet: nothing without TLS.
 TLS_REQUIRED = "echo tls1.3 >ports/1/addr_tsas\necho required >ports/1/addr_treq\n"
 

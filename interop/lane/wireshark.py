@@ -66,17 +66,17 @@ def dissect(inside: Root, scene: Scene, asked: list[tuple[str, dict]]) -> list:
     home = scene.folder / "home"
     (home / ".config/wireshark").mkdir(parents=True)
     (home / ".config/wireshark/disabled_protos").write_text("".join(f"{name}\n" for name in GUESSES))
-    text = "".join(json.dumps({"jsonrpc": "2.0", "id": at, "method": method, "params": parameters}) + "\n"
+    text = "".join(json.dumps({"jsonrpc": "2.0", "id": at + 1, "method": method, "params": parameters}) + "\n"
                    for at, (method, parameters) in enumerate(asked))
     with open(scene.folder / "sharkd.log", "w") as log, within(SHARKD_LIMIT_S):
         done = subprocess.run(inside.entered(["sharkd", "-"], [scene.folder]), input=text, text=True, stdout=subprocess.PIPE, stderr=log,
                               env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": str(home)}, timeout=SHARKD_LIMIT_S, check=False)
     said = {answer["id"]: answer for answer in map(json.loads, filter(lambda line: line.startswith("{"), done.stdout.split("\n")))}
-    missing = [at for at in range(len(asked)) if "result" not in said.get(at, {})]
+    missing = [at for at in range(len(asked)) if "result" not in said.get(at + 1, {})]
     if done.returncode != 0 or missing:
         raise CellFailure(f"sharkd ended with {done.returncode} and {len(missing)} of {len(asked)} questions without an answer, "
                           f"first: {asked[missing[0]] if missing else 'none'}")
-    return [said[at]["result"] for at in range(len(asked))]
+    return [said[at + 1]["result"] for at in range(len(asked))]
 
 
 def judge(cases: list[dict], answers: list) -> collections.Counter:
