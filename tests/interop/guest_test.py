@@ -21,7 +21,7 @@ from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from interop.guest import cpio, guest, image, kernel, userland, vmlinux  # noqa: E402
+from interop.guest import cpio, guest, image, kernel, root, userland, vmlinux  # noqa: E402
 from interop.guest.archive import Archive, Package, Unavailable, reason_in  # noqa: E402
 from interop.lane import __main__ as lane  # noqa: E402
 from interop.lane import document, lifeline, line, matrix, nvme_cli, scene, tlshd  # noqa: E402
@@ -110,6 +110,12 @@ class Apt(unittest.TestCase):
             self.assertIn("trixie-security", sources)
             self.assertIn("bookworm-backports", (here / "etc/sources.list").read_text())
 
+    def test_what_is_not_released_has_neither_updates_nor_a_security_archive(self):
+        with tempfile.TemporaryDirectory() as folder:
+            Archive(pathlib.Path(folder), "sid")
+            sources = (pathlib.Path(folder) / "etc/sources.list").read_text().splitlines()
+        self.assertEqual([line.split()[2:] for line in sources], [["sid", "main"]])
+
     def test_the_dependencies_of_packages_are_those_that_apt_would_install(self):
         said = ("Reading package lists...\n"
                 "'http://a/libc6_2.41-12_amd64.deb' libc6_2.41-12_amd64.deb 2850108 MD5Sum:00\n"
@@ -121,6 +127,28 @@ class Apt(unittest.TestCase):
             apt.return_value = subprocess.CompletedProcess([], 100, "", "E: Unable to locate package nvme-cli\n")
             with self.assertRaisesRegex(Unavailable, "no package: Unable to locate package nvme-cli"):
                 archive.closure(["nvme-cli"])
+
+
+class Roots(unittest.TestCase):
+    """Programs of a Debian on this machine."""
+
+    def test_a_program_is_entered_with_its_folders(self):
+        command = root.Root(pathlib.Path("/cache/a")).entered(["tshark", "-r", "x y"], [pathlib.Path("/one"), pathlib.Path("/two")])
+        self.assertEqual(command[-8:], ["sh", "/cache/a", "2", "/one", "/two", "tshark", "-r", "x y"])
+
+    def test_versions_are_those_of_the_maintainers(self):
+        for file, wanted in (("qemu_1%3a10.0.13+ds-0+deb13u1_amd64.deb", "1:10.0.13+ds-0+deb13u1"), ("a_4.4-2_all.deb", "4.4-2")):
+            self.assertEqual(root.version_of(Package("a", "", file, "")), wanted)
+
+    def test_where_nobody_gets_in_a_cell_is_not_run(self):
+        with tempfile.TemporaryDirectory() as folder, self.assertRaisesRegex(Unavailable, "no root can be entered"):
+            root.Root(pathlib.Path(folder)).require()
+
+    def test_their_cells_have_no_guest_and_meet_each_change(self):
+        mine = [one for one in matrix.CELLS if not one.has_guest]
+        self.assertTrue(mine)
+        self.assertTrue(all(one.is_settled and one.title.endswith(f"Debian {one.kernel}") for one in mine))
+        self.assertIn("tshark-sid", [one.name for one in lane.newest(matrix.CELLS)])
 
 
 class Userlands(unittest.TestCase):
