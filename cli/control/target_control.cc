@@ -108,7 +108,7 @@ void TargetControl::add_subsystem_methods() {
               return all;
             }});
   rpc_.add({"subsystem.add",
-            "Add a subsystem, reachable through every port",
+            "Add a subsystem, reachable through every port but those of the discovery service alone",
             {a_text("nqn", "Its NQN", true), a_text("serial", "Serial number, at most 20 characters"),
              a_flag("allow_any_host", "Let every host connect (true)"), a_flag("zoned", "It can hold zoned namespaces")},
             [this](const RpcArguments& arguments) {
@@ -120,7 +120,11 @@ void TargetControl::add_subsystem_methods() {
               if (!fabrics::valid_nqn(options.nqn)) fail("'" + options.nqn + "' is no NVMe qualified name");
               if (target_.find_subsystem(options.nqn) != nullptr) fail("the target has " + options.nqn + " already");
               or_throw(subsystem::check_options(options));
-              return subsystem_json(target_.add_subsystem(std::move(options)));
+              Subsystem& made = target_.add_subsystem(std::move(options));
+              for (const TargetListeners::Listener& one : listeners_.list()) {
+                if (one.discovery_only) target_.hide(target_.port(one.portid), made);
+              }
+              return subsystem_json(made);
             }});
   rpc_.add({"subsystem.remove",
             "Remove a subsystem and end its associations",

@@ -75,3 +75,14 @@ def test_wrong_use_is_one_line(fabricbench):
                       ["target", "--listen", f"tcp://{AT}:4420", "--discovery-listen", "tcp://127.0.0.94"]):
         done = fabricbench(*arguments)
         assert done.code == 2 and len(done.err.splitlines()) == 1, done.err
+
+
+def test_a_subsystem_that_is_added_is_not_behind_the_discovery_listener(fabricbench, start_target, tmp_path):
+    control = f"unix:{tmp_path}/control"
+    start_target("--listen", f"tcp://{AT}:4420", "--discovery-listen", f"tcp://{AT}", "--namespace", "1M", "--control", control)
+    added = "nqn.2026-11.org.fabricbench:added"
+    assert fabricbench("ctl", control, "subsystem.add", f"nqn={added}").code == 0
+    found = fabricbench("host", "discover", f"tcp://{AT}").out
+    assert f"{AT}:4420  {added}" in found and f"{AT}:8009  {added}" not in found, found
+    refused = fabricbench("host", "connect", f"tcp://{AT}:8009/{added}")
+    assert refused.code == 2 and "Invalid Parameters" in refused.err, refused.err
