@@ -6,6 +6,9 @@
 #include "conformance/runner/driven_host.h"
 #include "conformance/runner/embedded_controller.h"
 #include "wire/fabrics/transports.h"
+#include "wire/nvme/identify.h"
+#include "wire/nvme/identify_controller.h"
+#include "wire/nvme/sqe.h"
 #include "wire/tcp/pdu.h"
 
 namespace fb::conformance {
@@ -146,6 +149,19 @@ class EmulatedHost final : public HostUnderTest {
   std::unique_ptr<host::DiscoveryClient> discovery_;
 };
 
+/// Limits of Identify Controller that are larger than those of the bench's controller.
+void claim_more(const CommandContext& command, MutableBytes data) {
+  namespace id = nvme::id_ctrl;
+  const View<nvme::IdentifySqe> sqe{command.sqe};
+  const bool identifies = command.qid == 0 && command.sqe[0] == static_cast<std::uint8_t>(nvme::AdminOpcode::identify) &&
+                          sqe.get(nvme::identify_sqe::cns) == static_cast<std::uint8_t>(nvme::Cns::controller);
+  if (!identifies || data.size() != nvme::kIdentifySize) return;
+  constexpr std::uint32_t kMoreCapsule = 4096 / 16;
+  MutableView<nvme::IdentifyController> page{data};
+  if (page.get(id::mdts) != 0) page.set(id::mdts, page.get(id::mdts) + 1);
+  if (page.get(id::ioccsz) > nvme::kSqeSize / 16) page.set(id::ioccsz, page.get(id::ioccsz) + kMoreCapsule);
+}
+
 }  // namespace
 
 HostBench::HostBench(World& world, const Environment& environment)
@@ -248,7 +264,16 @@ void HostBench::finish() {
 void HostBench::connect_product(const HostUnderTest::Request& request) {
   HostUnderTest::Request wanted = request;
   wanted.io_queues = std::max(wanted.io_queues, around_.host_queues);
+  const auto as_scripted = script.data_out;
+  if (around_.reconnect) {
+    // What the host may do in an association that it loses is more than in the one that the case is about.
+    script.data_out = [as_scripted](const CommandContext& command, MutableBytes data) {
+      if (as_scripted) as_scripted(command, data);
+      claim_more(command, data);
+    };
+  }
   const HostOutcome connected = product_->connect(wanted).wait();
+  script.data_out = as_scripted;
   if (!connected.ok) throw CannotArrange{"the host does not connect: " + connected.text};
   if (around_.reconnect) lose_and_return();
 }

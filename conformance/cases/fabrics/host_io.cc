@@ -1,6 +1,7 @@
 // What a host does with its connections once it is there: data, flow control, keep alive, recovery.
 #include <algorithm>
 
+#include "conformance/runner/embedded_controller.h"
 #include "conformance/runner/host_bench.h"
 #include "model/subsystem/target.h"
 #include "wire/fabrics/connect.h"
@@ -74,22 +75,36 @@ CONFORMANCE_CASE(host_describes_its_data_exactly, "fabrics.host.keyed-length", r
 
 CONFORMANCE_CASE(host_keeps_to_the_capsule_size, "fabrics.host.capsule-size", roles::host, over_rdma) {
   // A little less than the 4096 bytes behind the entry that are there, so that what is a little too long is found out.
-  constexpr std::uint32_t kRoom = 4080;
-  bench.script.data_out = [](const CommandContext& command, MutableBytes data) {
+  std::uint32_t room = 4080;
+  bench.script.data_out = [&](const CommandContext& command, MutableBytes data) {
     constexpr std::size_t kIoccsz = 1792;
     const bool controller = command.qid == 0 && command.sqe[0] == 0x06 && command.sqe[40] == 0x01;
-    if (controller && data.size() == 4096) store_le(&data[kIoccsz], (64 + kRoom) / 16);
+    if (controller && data.size() == 4096) store_le(&data[kIoccsz], (64 + room) / 16);
   };
   bench.connect_product();
-  for (const std::size_t bytes : {512u, 4096u, 8192u, 65536u}) {
-    Bytes& data = bench.keep(pattern(bytes));
-    check.require_success(bench.product().write(bench.nsid(), 0, data).wait(), "write");
-  }
-  for (const SeenCommand& seen : bench.commands()) {
-    const std::size_t most = seen.qid == 0 ? 64 : 64 + kRoom;
-    check.that(seen.capsule.size() <= most, "a capsule that fits",
-               std::to_string(seen.capsule.size()) + " bytes on queue " + std::to_string(seen.qid));
-  }
+  const auto write_all = [&] {
+    for (const std::size_t bytes : {512u, 1024u, 4096u, 8192u, 65536u}) {
+      Bytes& data = bench.keep(pattern(bytes));
+      check.require_success(bench.product().write(bench.nsid(), 0, data).wait(), "write");
+    }
+    for (const SeenCommand& seen : bench.commands()) {
+      const std::size_t most = seen.qid == 0 ? 64 : 64 + room;
+      check.that(seen.capsule.size() <= most, "a capsule that fits",
+                 std::to_string(seen.capsule.size()) + " bytes on queue " + std::to_string(seen.qid));
+    }
+  };
+  write_all();
+  // A host that comes back reads it anew.
+  room = 1008;
+  bench.forget_seen();
+  for (const auto& [cntlid, controller] : bench.subsystem().controllers()) controller->end_association("the case ends it");
+  const auto is_back = [&] {
+    const auto connects = bench.fabrics_commands(kConnect);
+    return std::any_of(connects.begin(), connects.end(), [](const SeenCommand* seen) { return seen->qid != 0; });
+  };
+  check.precondition(bench.run_until(is_back, 120_s), "the host comes back");
+  bench.run_until([] { return false; }, 1_s);
+  write_all();
 }
 
 CONFORMANCE_CASE(host_does_not_overfill_its_queue, "fabrics.host.flow-control.bound", roles::host,
