@@ -99,9 +99,45 @@ CONFORMANCE_CASE(tcp_host_refuses_more_r2ts_than_it_allows, "tcp.host.r2t.limit"
              {{FatalStatus::limit_exceeded}});
 }
 
+CONFORMANCE_CASE(tcp_host_counts_r2ts_up_to_its_maxr2t, "tcp.host.r2t.limit", roles::host,
+                 furnished([](EmbeddedSetup& setup) { setup.tcp_host.maxr2t = 2; })) {
+  write_ends(bench, check, "one R2T of a command more than MAXR2T allows, after all that it allows",
+             [](Connection& c, std::uint16_t cid) {
+               const std::uint32_t allowed = c.ic_req().get(tcp::ic_req::maxr2t) + 1;
+               if (allowed == 0 || allowed > 7) throw CannotArrange{"the host allows so many"};
+               Bytes all;
+               for (std::uint32_t i = 0; i <= allowed; ++i) {
+                 const Bytes one = c.build(r2t(cid, static_cast<std::uint16_t>(0x0100 + i), i * 512, 512));
+                 all.insert(all.end(), one.begin(), one.end());
+               }
+               c.say(all);
+             },
+             {{FatalStatus::limit_exceeded}});
+}
+
 CONFORMANCE_CASE(tcp_host_refuses_r2t_for_a_read, "tcp.host.r2t.direction", roles::host) {
   read_ends(bench, check, "an R2T for a read", [](Connection& c, std::uint16_t cid) { c.say(r2t(cid, 1, 0, kBytes)); },
             {{FatalStatus::sequence_error}, {FatalStatus::data_out_of_range}, {FatalStatus::invalid_header_field}});
+}
+
+CONFORMANCE_CASE(tcp_host_refuses_r2t_for_data_in_its_capsule, "tcp.host.r2t.direction", roles::host) {
+  Scene scene(bench);
+  scene.connect();
+  scene.catch_command(kWrite);
+  Bytes& data = bench.keep(pattern(kBytes));
+  auto writing = bench.product().write(bench.nsid(), 0, data);
+  Connection& c = scene.needed(check, "the host writes");
+  const bool inside = !c.said().empty() && c.said().back().data().size() == kBytes;
+  if (!inside) {
+    c.reset();
+    writing.wait_for(kGoodbye);
+    throw NotOffered{"the host does not send 4096 bytes in a capsule"};
+  }
+  c.say(r2t(scene.cid, 1, 0, kBytes));
+  expect_host_ends(check, c, bench.world(), "an R2T for data that was in the capsule",
+                   {{FatalStatus::sequence_error}, {FatalStatus::data_out_of_range}, {FatalStatus::invalid_header_field}});
+  c.reset();
+  writing.wait_for(kGoodbye);
 }
 
 CONFORMANCE_CASE(tcp_host_refuses_r2t_for_nothing, "tcp.host.r2t.length", roles::host) {
