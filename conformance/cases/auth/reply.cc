@@ -1,5 +1,6 @@
 // The Reply, what follows a good one, and how a transaction fails.
 #include "conformance/cases/auth/common.h"
+#include "wire/fabrics/connect.h"
 
 namespace fb::conformance {
 
@@ -176,6 +177,19 @@ CONFORMANCE_CASE(auth_failure_ends_the_connection, "auth.controller.failure.disc
   exchange.make_reply().response[3] ^= 1;
   exchange.refused(encoded(exchange.reply), {AuthFailure::failed});
   exchange.expect_end("the connection ends after AUTH_Failure1");
+  // Likewise on each I/O queue, of an association of its own, which may end with it.
+  constexpr std::uint16_t kQueues = 3;
+  for (std::uint16_t qid = 1; qid <= kQueues; ++qid) {
+    RawAssociation& association = bench.associate();
+    host::RawQueue& queue = association.io_transport(qid);
+    const host::RawReply connected = queue.send(association.io_connect(qid)).wait();
+    if (!connected.ok() || connected.as<fabrics::ConnectReply>().get(fabrics::connect_reply::authreq) == 0) break;
+    Exchange own(bench, check, queue);
+    own.get_challenge();
+    own.make_reply().response[3] ^= 1;
+    own.refused(encoded(own.reply), {AuthFailure::failed});
+    own.expect_end("the connection of I/O queue " + std::to_string(qid) + " ends after AUTH_Failure1");
+  }
 }
 
 CONFORMANCE_CASE(auth_failure2_ends_the_connection, "auth.controller.failure.failure2", roles::controller, authenticates{&demanding},
