@@ -252,19 +252,34 @@ CONFORMANCE_CASE(copy_replaces_tags, "nvme.copy.protection.replace", roles::cont
 
 CONFORMANCE_CASE(copy_checks_the_source, "nvme.copy.protection.checks", roles::controller, protected_namespaces, copies,
                  needs(has_copy_format<0>), needs(has_layout<&alone<1>>)) {
-  ProtectedScene scene(bench, &alone<1>);
-  Bytes whole = scene.whole(0x83, kCount, scene.tags_at(kFrom, 1));
-  scene.block(whole, 3)[7] ^= 2;
-  scene.plant(check, kFrom, whole);
-  const auto read = [&](const Prinfo& info, std::uint16_t application) {
-    const std::vector<CopySource> sources{{.slba = kFrom, .blocks = kCount, .tags = scene.tags_at(kFrom, application)}};
-    Prinfo acting = info;
-    acting.act = true;
-    const CopyOrder order{.read = acting, .write = {.act = true}, .tags = scene.tags_at(kTo)};
-    return copy(scene.io, scene.nsid, scene.layout, kTo, sources, order);
-  };
-  check.status(read({.guard = true}, 1), sc::guard_check_error, "a wrong guard");
-  check.status(read({.application = true}, 2), sc::application_tag_check_error, "another application tag");
+  for (const LayoutPredicate fits : {&alone<1>, &guarded<ProtectionFormat::guard_32>, &guarded<ProtectionFormat::guard_64>}) {
+    const host::NamespaceFacts* const facts = find_namespace(bench.declared(), fits);
+    if (facts == nullptr) continue;
+    // Sources with wide guards have a descriptor format of their own.
+    const bool wide = facts->layout.guard != ProtectionFormat::guard_16;
+    if (wide && has_copy_format<1>(bench.declared())) continue;
+    bench.step("another kind of guard");
+    ProtectedScene scene(bench, fits);
+    const std::string kind = wide ? " of a wide guard" : "";
+    const auto read = [&](const Prinfo& info, const ProtectionTags& tags) {
+      const std::vector<CopySource> sources{{.slba = kFrom, .blocks = kCount, .tags = tags}};
+      Prinfo acting = info;
+      acting.act = true;
+      const CopyOrder order{.format = wide ? 1u : 0u, .read = acting, .write = {.act = true}, .tags = scene.tags_at(kTo)};
+      return copy(scene.io, scene.nsid, scene.layout, kTo, sources, order);
+    };
+    const ProtectionTags right = scene.tags_at(kFrom, 1);
+    Bytes whole = scene.whole(0x83, kCount, right);
+    scene.plant(check, kFrom, whole);
+    check.success(read(kAllChecks, right), "the right tags" + kind);
+    check.status(read({.application = true}, scene.tags_at(kFrom, 2)), sc::application_tag_check_error, "another application tag" + kind);
+    ProtectionTags other = right;
+    ++other.reference;
+    check.refused(read({.reference = true}, other), "another reference tag" + kind);
+    scene.block(whole, 3)[7] ^= 2;
+    scene.plant(check, kFrom, whole);
+    check.status(read({.guard = true}, right), sc::guard_check_error, "a wrong guard" + kind);
+  }
 }
 
 CONFORMANCE_CASE(copy_acts_on_both_sides, "nvme.copy.protection.differs", roles::controller, protected_namespaces, copies,
