@@ -164,6 +164,10 @@ CONFORMANCE_CASE(creation_beyond_the_number_is_refused, "nvme.namespace.create.t
                      "there are as many namespaces as may be");
   check.precondition(manager.unallocated_bytes() >= Shape{}.ncap * kFirstBlockBytes, "there is room for a namespace");
   check.status(manager.create({}), sc::namespace_identifier_unavailable);
+  // The last of the identifiers is one of them.
+  check.precondition_success(manager.remove(manager.list(Cns::allocated_namespace_list).back()), "Namespace Management, delete");
+  check.success(manager.create({}), "creation of as many namespaces as may be");
+  check.status(manager.create({}), sc::namespace_identifier_unavailable, "creation of one more");
 }
 
 CONFORMANCE_CASE(creation_in_an_unknown_format_is_refused, "nvme.namespace.create.format", roles::controller, needs(manages_namespaces),

@@ -157,6 +157,20 @@ CONFORMANCE_CASE(sanitize_log_tells_the_progress, "nvme.sanitize.log.progress", 
     bench.world().run_for(Duration::ms(500));
   }
   check.that(moved, "SPROG rises");
+  // Of an operation that takes long: the time of its first part is not that of the whole.
+  if (!bench.virtual_time() || sanitizes_by<nvme::sanicap_bits::overwrite>(bench.declared())) return;
+  check.precondition(host.ended(), "the operation ends");
+  host.begin(overwrite(3));
+  std::vector<std::uint16_t> seen;
+  for (int i = 0; i < 2000; ++i) {
+    const auto log = host.log();
+    if (log.get(sl::sos) != SanitizeState::in_progress) break;
+    seen.push_back(log.get(sl::sprog));
+    bench.world().run_for(Duration::ms(500));
+  }
+  if (seen.size() < 8) return;
+  check.that(seen.back() > seen[seen.size() / 2], "SPROG of Overwrite rises in its second half", "it stays at " + words(seen.back()));
+  check.that(seen[seen.size() / 4] < 0xC000, "SPROG is below three quarters after a quarter of the time", words(seen[seen.size() / 4]));
 }
 
 CONFORMANCE_CASE(sanitize_progress_is_of_65536, "nvme.sanitize.log.progress-unit", roles::controller, with_sanitize, needs(sanitizes)) {
