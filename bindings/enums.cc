@@ -13,6 +13,7 @@
 #include "wire/nvme/features.h"
 #include "wire/nvme/identify.h"
 #include "wire/nvme/identify_namespace.h"
+#include "wire/nvme/kv.h"
 #include "wire/nvme/lockdown.h"
 #include "wire/nvme/logs.h"
 #include "wire/nvme/opcodes.h"
@@ -70,6 +71,9 @@ py::dict enum_tables() {
     FB_MEMBER(reservation_release) FB_MEMBER(cancel) FB_MEMBER(copy) FB_MEMBER(io_management_send)
     FB_MEMBER(zone_management_send) FB_MEMBER(zone_management_receive) FB_MEMBER(zone_append) FB_MEMBER(fabrics)
   FB_END
+  FB_BEGIN("KvOpcode", nvme::KvOpcode)
+    FB_MEMBER(store) FB_MEMBER(retrieve) FB_MEMBER(list) FB_MEMBER(remove) FB_MEMBER(exist)
+  FB_END
   FB_BEGIN("FabricsType", nvme::FabricsType)
     FB_MEMBER(property_set) FB_MEMBER(connect) FB_MEMBER(property_get) FB_MEMBER(authentication_send)
     FB_MEMBER(authentication_receive) FB_MEMBER(disconnect)
@@ -122,7 +126,7 @@ py::dict enum_tables() {
     FB_MEMBER(predictable_latency_window) FB_MEMBER(lba_status_information) FB_MEMBER(host_behavior_support)
     FB_MEMBER(sanitize_configuration)
     FB_MEMBER(endurance_group_event) FB_MEMBER(io_command_set_profile) FB_MEMBER(spinup_control)
-    FB_MEMBER(flexible_data_placement) FB_MEMBER(fdp_events)
+    FB_MEMBER(flexible_data_placement) FB_MEMBER(fdp_events) FB_MEMBER(key_value_configuration)
     FB_MEMBER(enhanced_controller_metadata) FB_MEMBER(controller_metadata) FB_MEMBER(namespace_metadata)
     FB_MEMBER(software_progress_marker) FB_MEMBER(host_identifier) FB_MEMBER(reservation_notification_mask)
     FB_MEMBER(reservation_persistence) FB_MEMBER(namespace_write_protection)

@@ -28,6 +28,7 @@
 #include "wire/nvme/identify_controller.h"
 #include "wire/nvme/identify_misc.h"
 #include "wire/nvme/identify_namespace.h"
+#include "wire/nvme/kv.h"
 #include "wire/nvme/lba_status.h"
 #include "wire/nvme/lockdown.h"
 #include "wire/nvme/logs.h"
@@ -101,6 +102,7 @@ void mark_counters(LayoutInfo& layout) {
   X(ReclaimUnitHandleDescriptor) X(HandleUsageHeader) X(HandleUsageDescriptor) X(FdpStatistics) X(FdpEventsHeader)    \
   X(FdpEvent) X(MediaReallocated) X(FdpFeature) X(FdpEventsFeature) X(FdpEventSupport) X(HandleStatusHeader)          \
   X(HandleStatusDescriptor) X(CrossControllerResetSqe) X(CrossControllerResetReply) X(CcrEntryLayout)                 \
+  X(KvSqe) X(KvListHeader) X(KvListEntryHeader) X(KvFormat) X(IdentifyNamespaceKv) X(KeyValueConfiguration)            \
   X(LbaStatusAttributes) X(PersistentLogHeader) X(PersistentEventHeader) X(Arbitration) X(PowerManagement)            \
   X(TemperatureThreshold) X(ErrorRecovery) X(VolatileWriteCache) X(NumberOfQueues) X(WriteAtomicity)                  \
   X(KeepAliveTimer) X(IoCommandSetProfile) X(SanitizeConfiguration) X(HostIdentifier) X(ReservationMask)              \

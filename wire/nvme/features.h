@@ -35,6 +35,7 @@ enum class FeatureId : std::uint8_t {
   spinup_control = 0x1A,
   flexible_data_placement = 0x1D,
   fdp_events = 0x1E,
+  key_value_configuration = 0x20,
   enhanced_controller_metadata = 0x7D,
   controller_metadata = 0x7E,
   namespace_metadata = 0x7F,
@@ -48,7 +49,7 @@ enum class FeatureId : std::uint8_t {
 /// Features that a namespace has, not a controller.
 constexpr bool is_namespace_feature(FeatureId id) {
   return id == FeatureId::namespace_write_protection || id == FeatureId::reservation_notification_mask ||
-         id == FeatureId::reservation_persistence;
+         id == FeatureId::reservation_persistence || id == FeatureId::key_value_configuration;
 }
 
 /// Features that an endurance group or something in it has.

@@ -195,6 +195,8 @@ std::string_view feature_name(std::uint8_t fid) {
       return "Flexible Data Placement";
     case FeatureId::fdp_events:
       return "Flexible Data Placement Events";
+    case FeatureId::key_value_configuration:
+      return "Key Value Configuration";
     case FeatureId::enhanced_controller_metadata:
       return "Enhanced Controller Metadata";
     case FeatureId::controller_metadata:
