@@ -14,6 +14,8 @@ using subsystem::EnduranceOptions;
 using subsystem::FdpConfiguration;
 using subsystem::FdpOptions;
 using subsystem::FirmwareOptions;
+using subsystem::KeyValueFormat;
+using subsystem::KeyValueOptions;
 using subsystem::LbaStatusOptions;
 using subsystem::LockdownOptions;
 using subsystem::NamespaceLimits;
@@ -53,6 +55,8 @@ FB_TABLE(ZoneOptions, ZoneOptions, FB_ROW(zone_blocks), FB_ROW(capacity), FB_ROW
 FB_TABLE(ZonedOptions, ZonedOptions, FB_ROW(supported), FB_ROW(append), FB_ROW(append_limit), FB_ROW(made))
 FB_TABLE(CrossControllerResetOptions, CrossControllerResetOptions, FB_ROW(limit), FB_ROW(time), FB_ROW(reaches_others),
          FB_ROW(lost_host_log))
+FB_TABLE(KeyValueFormat, KeyValueFormat, FB_ROW(key_max), FB_ROW(value_max), FB_ROW(keys_max))
+FB_TABLE(KeyValueOptions, KeyValueOptions, FB_ROW(supported), FB_ROW(formats))
 FB_TABLE(SelfTestOptions, SelfTestOptions, FB_ROW(supported), FB_ROW(short_time), FB_ROW(extended_minutes))
 FB_TABLE(TelemetryOptions, TelemetryOptions, FB_ROW(supported), FB_ROW(area_1_end), FB_ROW(area_2_end), FB_ROW(area_3_end))
 FB_TABLE(PersistentLogOptions, PersistentLogOptions, FB_ROW(supported), FB_ROW(size))
@@ -75,7 +79,7 @@ FB_TABLE(SubsystemOptions, SubsystemOptions, FB_ROW(nqn), FB_ROW(serial), FB_ROW
          FB_ROW(format), FB_ROW(metadata), FB_ROW(security), FB_ROW(reservations), FB_ROW(reservations_persist),
          FB_ROW(namespace_management), FB_ROW(sanitize), FB_ROW(self_test), FB_ROW(saveable_features), FB_ROW(timestamp), FB_ROW(telemetry),
          FB_ROW(persistent_log), FB_ROW(directives), FB_ROW(lockdown), FB_ROW(lba_status), FB_ROW(endurance), FB_ROW(fdp), FB_ROW(zoned),
-         FB_ROW(cross_controller_reset), FB_ROW(power_on_hours), FB_ROW(atomic_compare_write_blocks), FB_ROW(subsystem_reset),
+         FB_ROW(cross_controller_reset), FB_ROW(key_value), FB_ROW(power_on_hours), FB_ROW(atomic_compare_write_blocks), FB_ROW(subsystem_reset),
          FB_ROW(namespaces_max), FB_ROW(ana), FB_ROW(ana_transition_s), FB_ROW(ana_groups_max), FB_ROW(enable_delay), FB_ROW(disable_delay),
          FB_ROW(shutdown_delay), FB_ROW(ready_timeout), FB_ROW(enable_limit), FB_ROW(io_loss_grace), FB_ROW(io_latency))
 
@@ -85,7 +89,8 @@ FB_TABLE(NamespaceLimits, NamespaceLimits, FB_ROW(atomic_write), FB_ROW(atomic_p
 FB_TABLE(NamespaceOptions, NamespaceOptions, FB_ROW(nsid), FB_ROW(block_bytes), FB_ROW(blocks), FB_ROW(capacity), FB_ROW(ana_group),
          FB_ROW(endurance_group), FB_ROW(nvm_set), FB_ROW(placement_handles), FB_ROW(limits), FB_ROW(shared), FB_ROW(attached),
          FB_ROW(write_protected), FB_ROW(metadata_bytes), FB_ROW(protection_type), FB_ROW(protection_first), FB_ROW(guard),
-         FB_ROW(storage_tag_bits), FB_ROW(zones), FB_ROW(uuid), FB_ROW(nguid), FB_ROW(eui64))
+         FB_ROW(storage_tag_bits), FB_ROW(zones), FB_ROW(key_value_bytes), FB_ROW(key_value_format), FB_ROW(uuid), FB_ROW(nguid),
+         FB_ROW(eui64))
 
 FB_TABLE(transport::ControllerFabricOptions, ListenerOptions, FB_ROW(port), FB_ROW(admin_entries_max), FB_ROW(io_entries_max),
          FB_ROW(io_queues_max), FB_ROW(in_capsule_bytes), FB_ROW(transfer_bytes_max), FB_ROW(msdbd), FB_ROW(connections_max),

@@ -21,6 +21,7 @@ namespace fb::python {
   X(subsystem::TelemetryOptions) X(subsystem::PersistentLogOptions) X(subsystem::DirectiveOptions)                   \
   X(subsystem::LockdownOptions) X(subsystem::LbaStatusOptions) X(subsystem::EnduranceOptions)                        \
   X(subsystem::FdpConfiguration) X(subsystem::FdpOptions) X(subsystem::CrossControllerResetOptions)                  \
+  X(subsystem::KeyValueFormat) X(subsystem::KeyValueOptions)                                                          \
   X(subsystem::SubsystemOptions)                                                                                     \
   X(subsystem::NamespaceLimits) X(subsystem::NamespaceOptions) X(transport::ControllerFabricOptions)                 \
   X(transport::TcpControllerOptions) X(transport::TcpHostOptions) X(net::LinkOptions) X(host::ConnectOptions)        \

@@ -3,6 +3,7 @@
 
 #include "model/subsystem/controller.h"
 #include "model/subsystem/discovery.h"
+#include "model/subsystem/kv_fault_points.h"
 #include "model/subsystem/placement_fault_points.h"
 #include "model/subsystem/subsystem.h"
 #include "wire/nvme/endurance.h"
@@ -79,6 +80,8 @@ bool Controller::feature_supported(std::uint8_t fid) const {
       return !discovery && options.sanitize.supported();
     case FeatureId::io_command_set_profile:
       return !discovery && subsystem_.has_version(2, 0);
+    case FeatureId::key_value_configuration:
+      return !discovery && key_values_selected() && !departs(departure::kv_feature_missing);
     case FeatureId::namespace_write_protection:
       return !discovery && options.namespace_write_protect;
     case FeatureId::reservation_notification_mask:
@@ -100,7 +103,8 @@ bool FeatureCommands::feature_addresses_namespace(const Command& command, std::u
     return unreachable == nullptr || controller_.io_.check_path(command, *unreachable);
   }
   if (is_namespace_feature(fid)) {
-    if (ns == nullptr) return !queue.refuse(command, check::feature_nsid);
+    const bool of_pairs = fid == id_of(FeatureId::key_value_configuration);
+    if (ns == nullptr || (of_pairs && !ns->key_value())) return !queue.refuse(command, check::feature_nsid);
     // The others stay what they are to this controller; where access is lost for ever, nothing can be set.
     const bool lost = set && controller_.io_.ana_state_of(*ns) == nvme::AnaState::persistent_loss;
     return !(is_reservation_feature(fid) || lost) || controller_.io_.check_path(command, *ns);
@@ -143,6 +147,10 @@ std::uint32_t FeatureCommands::feature_value(const ControllerFeatures& from, std
       return controller_.lba_status_.lba_status_attributes(from);
     case FeatureId::sanitize_configuration:
       return &from == &controller_.features_ && subsystem_.sanitizer().warns() ? 1 : 0;
+    case FeatureId::key_value_configuration: {
+      const Namespace* const ns = controller_.active_namespace(nsid);
+      return ns != nullptr && ns->key_value() && ns->pairs()->delete_fails() && !departs(departure::kv_feature_kept) ? 1 : 0;
+    }
     case FeatureId::namespace_write_protection: {
       const Namespace* const ns = controller_.active_namespace(nsid);
       return ns != nullptr ? ns->write_protection() : 0;
@@ -357,7 +365,8 @@ void FeatureCommands::set_feature_value(const Command& command, std::uint8_t fid
     case FeatureId::keep_alive_timer:
       return set_kato(command, value);
     case FeatureId::io_command_set_profile: {
-      const std::uint32_t combinations = subsystem_.options().zoned.supported ? 2 : 1;
+      const SubsystemOptions& options = subsystem_.options();
+      const std::uint32_t combinations = options.zoned.supported || options.key_value.supported ? 2 : 1;
       const std::uint32_t index = value & 0x1FF;
       if (index >= combinations && queue.refuse(command, check::feature_command_set)) return;
       controller_.features_.command_sets = index < combinations ? index : 0;
@@ -371,6 +380,12 @@ void FeatureCommands::set_feature_value(const Command& command, std::uint8_t fid
       return set_endurance_events(command, value);
     case FeatureId::lba_status_information:
       return controller_.lba_status_.set_lba_status_attributes(command, value);
+    case FeatureId::key_value_configuration: {
+      Namespace* const ns = controller_.active_namespace(command.nsid());
+      if (ns != nullptr && ns->key_value()) controller_.key_values_.set_delete_fails(*ns, (value & 1) != 0);
+      controller_.logs_.record_feature(command);
+      return queue.complete(command, sc::success);
+    }
     case FeatureId::namespace_write_protection:
       return set_write_protection(command, value);
     case FeatureId::reservation_notification_mask:

@@ -22,6 +22,9 @@ constexpr unsigned kEraseMax = 2;
 void Controller::format(const Command& command) {
   Queue& queue = *command.queue;
   const auto sqe = command.as<nvme::FormatSqe>();
+  if (Namespace* const addressed = active_namespace(command.nsid()); addressed != nullptr && addressed->key_value()) {
+    return key_values_.format_one(command, *addressed);
+  }
   const unsigned index = sqe.get(fq::lbafl) | static_cast<unsigned>(sqe.get(fq::lbafu)) << 4;
   const std::size_t formats = subsystem_.block_formats();
   if (index >= formats && queue.refuse(command, check::format_lbaf)) return;
@@ -52,6 +55,11 @@ void Controller::format(const Command& command) {
     if (!io_.check_path(command, *ns)) return;
     if (!reservations_.reservation_allows(command, *ns, Access::write)) return;
     if (ns->layout().extended() && !enabled && queue.refuse(command, check::format_extended)) return;
+    if (ns->key_value()) {
+      if (!key_values_.format_fits(command, index)) return;
+      chosen.push_back(ns.get());
+      continue;
+    }
     // There is no room for a single block of that size.
     if (ns->blocks_as(layout) == 0 && queue.refuse(command, check::format_lbaf)) return;
     if (!placement_.format_fits(command, *ns, layout)) return;
@@ -65,6 +73,10 @@ void Controller::format(const Command& command) {
   subsystem_.self_tests().on_format(nsid);
   nvme::Status status = sc::success;
   for (Namespace* const ns : chosen) {
+    if (ns->key_value()) {
+      key_values_.format(*ns, index);
+      continue;
+    }
     const bool resize = (all || ns == one) && !departs(departure::format_keeps_size);
     // What a deviation let through must still leave a zone.
     if (resize && (!ns->zoned() || ns->blocks_as(layout) != 0)) {

@@ -5,6 +5,7 @@
 
 #include "model/subsystem/controller.h"
 #include "model/subsystem/cross_reset_fault_points.h"
+#include "model/subsystem/kv_fault_points.h"
 #include "model/subsystem/placement_fault_points.h"
 #include "model/subsystem/discovery.h"
 #include "model/subsystem/subsystem.h"
@@ -26,6 +27,7 @@ namespace {
 constexpr std::uint32_t kListStartMax = 0xFFFFFFFD;
 
 constexpr auto kNvmCommandSet = static_cast<std::uint8_t>(nvme::CommandSet::nvm);
+constexpr auto kKeyValueCommandSet = static_cast<std::uint8_t>(nvme::CommandSet::key_value);
 constexpr auto kZonedCommandSet = static_cast<std::uint8_t>(nvme::CommandSet::zoned);
 
 /// A list or a page of those that each command set has for itself.
@@ -65,6 +67,7 @@ bool IdentifyCommand::identify_page(const Command& command, MutableBytes page) {
   const bool version_2 = subsystem_.has_version(2, 0);
   const bool allocates = subsystem_.options().namespace_management.supported;
   const bool zoned = subsystem_.options().zoned.supported;
+  const bool pairs = subsystem_.options().key_value.supported;
   if (subsystem_.discovery() != nullptr && cns != Cns::controller) {
     return !queue.refuse(command, check::identify_cns);
   }
@@ -119,6 +122,10 @@ bool IdentifyCommand::identify_page(const Command& command, MutableBytes page) {
       const std::uint8_t csi = sqe.get(nvme::identify_sqe::csi);
       if (!controller_.has_command_set(csi)) return !queue.refuse(command, check::identify_csi);
       const SubsystemOptions& options = subsystem_.options();
+      if (csi == kKeyValueCommandSet) {
+        if (departs(departure::kv_controller_page)) page[0] = 1;
+        return true;
+      }
       if (csi == kZonedCommandSet) {
         MutableView<nvme::IdentifyControllerZoned>{page}.set(nvme::id_ctrl_zoned::zasl, options.zoned.append_limit);
         return true;
@@ -136,12 +143,15 @@ bool IdentifyCommand::identify_page(const Command& command, MutableBytes page) {
       if (!version_2 || !subsystem_.options().endurance.supported()) break;
       subsystem_.endurance().fill_group_list(page, sqe.get(nvme::identify_sqe::cnssid));
       return true;
-    case Cns::command_set_combinations:
+    case Cns::command_set_combinations: {
       if (!version_2) break;
       // The first has all there is: it is in force where a host selects nothing.
-      nvme::set_command_set_combination(page, 0, zoned ? 1u | 1u << kZonedCommandSet : 1u);
-      if (zoned) nvme::set_command_set_combination(page, 1, 1);
+      const unsigned all =
+          1u | (zoned ? 1u << kZonedCommandSet : 0u) | (pairs && !departs(departure::kv_combination) ? 1u << kKeyValueCommandSet : 0u);
+      nvme::set_command_set_combination(page, 0, all);
+      if (zoned || pairs) nvme::set_command_set_combination(page, 1, 1);
       return true;
+    }
     default:
       break;
   }
@@ -156,6 +166,7 @@ bool IdentifyCommand::identify_namespace_page(const Command& command, MutableByt
   const std::uint8_t csi = sqe.get(nvme::identify_sqe::csi);
   if (names_command_set(cns) && !controller_.has_command_set(csi)) return !queue.refuse(command, check::identify_csi);
   const bool zoned_page = cns == Cns::command_set_namespace && csi == kZonedCommandSet;
+  const bool pairs_page = cns == Cns::command_set_namespace && csi == kKeyValueCommandSet;
   // The capabilities that all namespaces share can be asked for by who may make one; nothing else of all of them.
   if (nsid == nvme::kAllNamespaces && cns != Cns::namespace_id_descriptors) {
     const bool offered = subsystem_.options().namespace_management.supported;
@@ -163,7 +174,8 @@ bool IdentifyCommand::identify_namespace_page(const Command& command, MutableByt
     if (zoned_page) fill_zoned_namespace(nullptr, page);
     if (cns == Cns::identify_namespace) fill_common_namespace(page);
     if (cns == Cns::independent_namespace) fill_common_independent(page);
-    if (cns == Cns::command_set_namespace && !zoned_page) fill_nvm_namespace(nullptr, page);
+    if (pairs_page) fill_key_value_namespace(nullptr, page);
+    if (cns == Cns::command_set_namespace && !zoned_page && !pairs_page) fill_nvm_namespace(nullptr, page);
     return true;
   }
   const bool valid = nsid != 0 && nsid <= subsystem_.options().namespaces_max;
@@ -177,6 +189,8 @@ bool IdentifyCommand::identify_namespace_page(const Command& command, MutableByt
     return cns != Cns::namespace_id_descriptors || !queue.refuse(command, check::identify_inactive);
   }
   if (departs(departure::reservation_guards_all) && !controller_.reservations_.reservation_allows(command, *ns, Access::read)) return false;
+  if (cns == Cns::command_set_namespace && (ns->key_value() || pairs_page)) return key_value_page(command, *ns, page);
+  if (cns == Cns::identify_namespace && ns->key_value() && queue.refuse(command, check::kv_identify_blocks)) return false;
   if (cns == Cns::identify_namespace) fill_identify_namespace(*ns, page);
   if (cns == Cns::namespace_id_descriptors) fill_namespace_ids(*ns, page);
   if (cns == Cns::independent_namespace) fill_independent(*ns, page);
@@ -202,7 +216,10 @@ bool IdentifyCommand::identify_list_page(const Command& command, MutableBytes pa
   std::vector<std::uint32_t> ids;
   for (const auto& [nsid, ns] : subsystem_.namespaces()) {
     if (!all && !controller_.sees(*ns)) continue;
-    if (!any_set && static_cast<std::uint8_t>(ns->command_set()) != csi) continue;
+    const bool of_pairs = csi == kKeyValueCommandSet;
+    if (of_pairs && departs(departure::kv_list_first) && !ids.empty()) break;
+    const bool every = any_set || (of_pairs && departs(departure::kv_list_all));
+    if (!every && static_cast<std::uint8_t>(ns->command_set()) != csi) continue;
     if (nsid > command.nsid() || departs(departure::identify_list_start)) ids.push_back(nsid);
   }
   if (departs(departure::identify_list_order)) std::reverse(ids.begin(), ids.end());
@@ -501,7 +518,8 @@ void IdentifyCommand::fill_namespace_ids(const Namespace& ns, MutableBytes page)
   nvme::append_namespace_id(page, at, nvme::NamespaceIdType::eui64, ns.eui64());
   if (subsystem_.has_version(2, 0) && !departs(departure::identify_no_csi)) {
     const bool zoned = ns.zoned() && !departs(departure::zone_csi_nvm);
-    const std::uint8_t csi[] = {zoned ? kZonedCommandSet : kNvmCommandSet};
+    const bool pairs = ns.key_value() && !departs(departure::kv_csi_nvm);
+    const std::uint8_t csi[] = {zoned ? kZonedCommandSet : pairs ? kKeyValueCommandSet : kNvmCommandSet};
     nvme::append_namespace_id(page, at, nvme::NamespaceIdType::csi, csi);
   }
   if (departs(departure::identify_descriptors)) page[1] = 15;

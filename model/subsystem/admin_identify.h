@@ -21,6 +21,10 @@ class IdentifyCommand : ControllerPart {
   void fill_nvm_namespace(const Namespace* ns, MutableBytes page) const;
   /// Null: what namespaces have that hosts make.
   void fill_zoned_namespace(const Namespace* ns, MutableBytes page) const;
+  /// CNS 05h and 1Bh of a key value namespace, or of the Key Value command set.
+  bool key_value_page(const Command& command, const Namespace& ns, MutableBytes page);
+  /// Null: what all namespaces have of it.
+  void fill_key_value_namespace(const Namespace* ns, MutableBytes page) const;
   bool identify_allocated_page(const Command& command, MutableBytes page);
   bool identify_controllers_page(const Command& command, MutableBytes page);
   bool identify_page(const Command& command, MutableBytes page);

@@ -14,6 +14,7 @@ namespace fb::subsystem {
 
 namespace {
 
+constexpr auto kKeyValueCommandSet = static_cast<std::uint8_t>(nvme::CommandSet::key_value);
 constexpr auto kZonedCommandSet = static_cast<std::uint8_t>(nvme::CommandSet::zoned);
 
 }  // namespace
@@ -28,7 +29,8 @@ bool IdentifyCommand::identify_format_page(const Command& command, MutableBytes 
   const std::uint8_t csi = sqe.get(nvme::identify_sqe::csi);
   const bool zoned = csi == kZonedCommandSet;
   // The NVM command set's page is the one of all sets with logical blocks.
-  if (!controller_.has_command_set(csi) || (zoned && !of_set)) return !queue.refuse(command, check::identify_csi);
+  if (!controller_.has_command_set(csi) || (zoned && !of_set) || csi == kKeyValueCommandSet)
+    return !queue.refuse(command, check::identify_csi);
   const std::size_t formats = subsystem_.options().format ? subsystem_.block_formats() : 1;
   const std::size_t index = sqe.get(nvme::identify_sqe::cnssid);
   if (index >= formats) return !queue.refuse(command, check::identify_format);

@@ -7,6 +7,7 @@
 #include "model/subsystem/controller.h"
 #include "model/subsystem/cross_reset_fault_points.h"
 #include "model/subsystem/discovery.h"
+#include "model/subsystem/kv_fault_points.h"
 #include "model/subsystem/placement_fault_points.h"
 #include "model/subsystem/subsystem.h"
 #include "wire/nvme/identify_misc.h"
@@ -86,7 +87,8 @@ bool LogPages::log_of_namespace(const Command& command) {
     return (ns != nullptr && ns->zoned()) || !queue.refuse(command, check::log_changed_zones);
   }
   if (nsid != 0 && nsid != nvme::kAllNamespaces && queue.refuse(command, check::log_nsid)) return false;
-  const bool has = page != LogPage::commands_effects || !controller_.zoned_selected() || controller_.has_command_set(sqe.get(gl::csi));
+  const bool sets = controller_.zoned_selected() || controller_.key_values_selected();
+  const bool has = page != LogPage::commands_effects || !sets || controller_.has_command_set(sqe.get(gl::csi));
   return has || !queue.refuse(command, check::log_csi);
 }
 
@@ -179,7 +181,8 @@ Bytes LogPages::log_page(const Command& command, std::uint8_t lid) {
     case LogPage::changed_namespaces:
       return log_changed_namespaces();
     case LogPage::commands_effects:
-      return log_effects(controller_.zoned_selected() ? command.as<nvme::GetLogPageSqe>().get(gl::csi) : std::uint8_t{0});
+      return log_effects(controller_.zoned_selected() || controller_.key_values_selected() ? command.as<nvme::GetLogPageSqe>().get(gl::csi)
+                                                                                           : std::uint8_t{0});
     case LogPage::changed_zones:
       return log_changed_zones(command.nsid());
     case LogPage::ana: {
@@ -311,6 +314,15 @@ Bytes LogPages::log_effects(std::uint8_t command_set) const {
           .set(ce::nic, effects.inventory)
           .set(ce::ccc, effects.controller)
           .set(ce::cse, effects.alone ? nvme::SubmissionRule::one_in_namespace : nvme::SubmissionRule::none);
+    }
+    if (command_set == static_cast<std::uint8_t>(nvme::CommandSet::key_value)) {
+      edit_element<nvme::CommandEffect>(page, nvme::command_effects::iocs, opcode)
+          .set(ce::csupp, controller_.key_values_.supported(code))
+          .set(ce::lbcc, code == nvme::opcode_of(nvme::KvOpcode::store) || code == nvme::opcode_of(nvme::KvOpcode::remove));
+      continue;
+    }
+    if (departs(departure::kv_effects_nvm) && code == nvme::opcode_of(nvme::KvOpcode::list) && controller_.key_values_selected()) {
+      edit_element<nvme::CommandEffect>(page, nvme::command_effects::iocs, opcode).set(ce::csupp, true);
     }
     if (!has_io || !controller_.io_.io_supported(code)) continue;
     const auto io = static_cast<nvme::IoOpcode>(code);

@@ -19,6 +19,7 @@ namespace {
 enum : unsigned { kCreate = 0, kDelete = 1, kAttach = 0, kDetach = 1 };
 
 constexpr auto kNvmCommandSet = static_cast<std::uint8_t>(nvme::CommandSet::nvm);
+constexpr auto kKeyValueCommandSet = static_cast<std::uint8_t>(nvme::CommandSet::key_value);
 constexpr auto kZonedCommandSet = static_cast<std::uint8_t>(nvme::CommandSet::zoned);
 
 /// The zones of a namespace that a host makes, in blocks of this size.
@@ -34,7 +35,9 @@ ZoneOptions zones_of(const ZoneOptions& made, std::uint32_t data_bytes) {
 bool Controller::attached(const Namespace& ns) const { return ns.attachments().has(cntlid_); }
 
 /// Namespaces of a command set that is not selected are as if they were not there.
-bool Controller::sees(const Namespace& ns) const { return attached(ns) && (!ns.zoned() || zoned_selected()); }
+bool Controller::sees(const Namespace& ns) const {
+  return attached(ns) && (!ns.zoned() || zoned_selected()) && (!ns.key_value() || key_values_selected());
+}
 
 Namespace* Controller::active_namespace(std::uint32_t nsid) const {
   Namespace* const ns = subsystem_.find_namespace(nsid);
@@ -210,7 +213,7 @@ bool NamespaceCommands::attach_one(const Command& command, Namespace& ns, std::u
     return true;
   }
   if (has) return !queue.refuse(command, check::nsa_attached);
-  const bool restricted = ns.zoned() && controller->profile_restricts();
+  const bool restricted = (ns.zoned() || ns.key_value()) && controller->profile_restricts();
   if (restricted && queue.refuse(command, check::nsa_command_set)) return false;
   if (!ns.shared() && !ns.attachments().none() && queue.refuse(command, check::nsa_private)) return false;
   const SubsystemOptions& options = subsystem_.options();
@@ -259,12 +262,14 @@ bool IdentifyCommand::identify_allocated_page(const Command& command, MutableByt
   const auto cns = static_cast<nvme::Cns>(sqe.get(nvme::identify_sqe::cns));
   if (cns != nvme::Cns::command_set_allocated_namespace) {
     const bool independent = cns == nvme::Cns::allocated_independent_namespace;
+    if (ns != nullptr && ns->key_value() && !independent && queue.refuse(command, check::kv_identify_blocks)) return false;
     if (ns != nullptr) independent ? fill_independent(*ns, page) : fill_identify_namespace(*ns, page);
     return true;
   }
   const std::uint8_t csi = sqe.get(nvme::identify_sqe::csi);
   if (!controller_.has_command_set(csi)) return !queue.refuse(command, check::identify_csi);
   if (ns == nullptr) return true;
+  if (ns->key_value() || csi == kKeyValueCommandSet) return key_value_page(command, *ns, page);
   if (csi == kNvmCommandSet || !ns->zoned()) {
     if (csi != kNvmCommandSet && queue.refuse(command, check::identify_csi_namespace)) return false;
     fill_nvm_namespace(ns, page);

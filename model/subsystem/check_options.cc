@@ -7,6 +7,7 @@
 #include <initializer_list>
 
 #include "wire/fabrics/nqn.h"
+#include "wire/nvme/kv.h"
 
 namespace fb::subsystem {
 
@@ -107,6 +108,10 @@ Result<void> check_options(const SubsystemOptions& options) {
   all.within("ana_groups_max", options.ana_groups_max, 1, 65535);
   all.within("zoned.append_limit", options.zoned.append_limit, 0, kLargestMdts);
   check_placement(all, options);
+  all.within("key_value.formats", options.key_value.formats.size(), 1, nvme::kKvFormatsMax);
+  for (const KeyValueFormat& format : options.key_value.formats) {
+    all.within("key_value.formats.key_max", format.key_max, 1, nvme::kKvKeyMax);
+  }
   all.within("firmware_update.slots", options.firmware_update.slots, 1, 7);
   return all.result();
 }
@@ -122,6 +127,9 @@ Result<void> check_options(const NamespaceOptions& options) {
   all.within("protection_type", options.protection_type, 0, 3);
   all.that(options.protection_type == 0 || options.metadata_bytes >= 8,
            "protection_type: protection information needs metadata of at least 8 bytes");
+  all.within("key_value_bytes", options.key_value_bytes, 0, kLargestNamespace / 2);
+  const bool plain = options.zones.zone_blocks == 0 && options.metadata_bytes == 0 && options.store == nullptr;
+  all.that(options.key_value_bytes == 0 || plain, "key_value_bytes: a key value namespace has no blocks, zones or file");
   const ZoneOptions& zones = options.zones;
   if (zones.zone_blocks == 0) return all.result();
   all.that(zones.zone_blocks <= options.blocks && options.blocks % zones.zone_blocks == 0,

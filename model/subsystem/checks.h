@@ -313,6 +313,28 @@ struct Check {
   X(log_csi, "log.csi", io_command_set_not_supported, 1)                                           \
   X(log_changed_zones, "log.changed_zones.nsid", invalid_field, 1)                                 \
   X(nsa_command_set, "namespace.attachment.command_set", io_command_set_not_enabled, 1)            \
+  X(kv_opcode, "kv.opcode", invalid_opcode, 1)                                                     \
+  X(kv_namespace, "kv.namespace", invalid_opcode, 1)                                               \
+  X(kv_store_length, "kv.store.length", invalid_field, 1)                                          \
+  X(kv_retrieve_length, "kv.retrieve.length", invalid_field, 1)                                    \
+  X(kv_delete_length, "kv.delete.length", invalid_field, 1)                                        \
+  X(kv_exist_length, "kv.exist.length", invalid_field, 1)                                          \
+  X(kv_list_length, "kv.list.length", invalid_field, 1)                                            \
+  X(kv_key_empty, "kv.key.empty", invalid_key_size, 1)                                             \
+  X(kv_key_size, "kv.key.size", invalid_key_size, 1)                                               \
+  X(kv_value_size, "kv.value.size", invalid_value_size, 1)                                         \
+  X(kv_capacity, "kv.capacity", capacity_exceeded, 1)                                              \
+  X(kv_keys_max, "kv.keys_max", capacity_exceeded, 1)                                              \
+  X(kv_store_exists, "kv.store.exists", key_exists, 1)                                             \
+  X(kv_store_missing, "kv.store.missing", key_does_not_exist, 1)                                   \
+  X(kv_retrieve_missing, "kv.retrieve.missing", key_does_not_exist, 1)                             \
+  X(kv_delete_missing, "kv.delete.missing", key_does_not_exist, 1)                                 \
+  X(kv_exist_missing, "kv.exist.missing", key_does_not_exist, 1)                                   \
+  X(kv_write_protected, "kv.write_protected", namespace_write_protected, 1)                        \
+  X(kv_format, "kv.format", invalid_format, 1)                                                     \
+  X(kv_identify_namespace, "kv.identify.namespace", invalid_io_command_set, 1)                     \
+  X(kv_identify_blocks, "kv.identify.blocks", invalid_io_command_set, 1)                           \
+  X(kv_identify_nvm, "kv.identify.nvm", invalid_io_command_set, 1)                                 \
   X(compare_mismatch, "compare.mismatch", compare_failure, 1)                                      \
   X(fused_missing, "fused.missing", aborted_missing_fused, 0)                                      \
   X(fused_failed, "fused.failed", aborted_failed_fused, 0)                                         \

@@ -100,6 +100,7 @@ void Controller::end_association(std::string_view why) {
   port_ = nullptr;
   leave_all_states();
   firmware_.reset_firmware();
+  key_values_.on_end();
   subsystem_.self_tests().on_controller_reset(cntlid_);
   events_.reset();
   cross_reset_.operations_.clear();

@@ -25,6 +25,7 @@
 #include "model/subsystem/error_log.h"
 #include "model/subsystem/io.h"
 #include "model/subsystem/io_copy.h"
+#include "model/subsystem/io_key_values.h"
 #include "model/subsystem/io_placement.h"
 #include "model/subsystem/io_reservations.h"
 #include "model/subsystem/io_zones.h"
@@ -207,9 +208,11 @@ class Controller {
   bool attached(const Namespace& ns) const;
   /// The host has selected a combination with the Zoned Namespace command set.
   bool zoned_selected() const;
+  /// The same with the Key Value command set.
+  bool key_values_selected() const;
   /// The command set is there and has been selected.
   bool has_command_set(std::uint8_t csi) const;
-  /// Of all command sets the host has selected a combination without zones.
+  /// Of all command sets the host has selected a combination with the NVM command set alone.
   bool profile_restricts() const;
 
   friend class ControllerPart;
@@ -230,6 +233,7 @@ class Controller {
   friend class KeepAlive;
   friend class ErrorLog;
   friend class IoCommands;
+  friend class KeyValueCommands;
   friend class CopyCommand;
   friend class PlacementCommands;
   friend class ReservationCommands;
@@ -295,6 +299,7 @@ class Controller {
   PlacementCommands placement_{*this};
   ReservationCommands reservations_{*this};
   ZoneCommands zones_{*this};
+  KeyValueCommands key_values_{*this};
 
   Timer<Controller, &Controller::enter_ready> ready_timer_{"subsystem.controller.ready", *this};
   Timer<Controller, &Controller::finish_reset> reset_timer_{"subsystem.controller.reset", *this};

@@ -52,10 +52,11 @@ nvme::Status Controller::log_error(const Command& command, nvme::Status status) 
   status = status.with_more();
   const bool out_of_band = command.queue->out_of_band();  // neither queue nor identifier says anything
   const Namespace* const ns = io ? active_namespace(command.nsid()) : nullptr;
+  const bool blocks = io && (ns == nullptr || !ns->key_value());
   error_log_.add_error({.sqid = out_of_band ? std::uint16_t{0xFFFF} : command.queue->qid(),
                         .cid = out_of_band ? std::uint16_t{0xFFFF} : command.cid(),
                         .status = status,
-                        .lba = io ? command.as<nvme::ReadWriteSqe>().get(nvme::rw_sqe::slba) : 0,
+                        .lba = blocks ? command.as<nvme::ReadWriteSqe>().get(nvme::rw_sqe::slba) : 0,
                         .nsid = fabrics ? 0 : command.nsid(),
                         .opcode = command.opcode(),
                         .csi = ns != nullptr ? static_cast<std::uint8_t>(ns->command_set()) : std::uint8_t{0}});

@@ -90,8 +90,9 @@ void Controller::on_io(const Command& command) {
 
 void IoCommands::start_io(const Command& command) {
   Queue& queue = *command.queue;
-  if (!io_supported(command.opcode()) && queue.refuse(command, check::io_opcode)) return;
   const auto opcode = static_cast<IoOpcode>(command.opcode());
+  const bool pairs = controller_.key_values_.concerns(command);
+  if (!pairs && !io_supported(command.opcode()) && queue.refuse(command, check::io_opcode)) return;
   if (subsystem_.sanitizer().refuses()) {
     // There is nothing to flush: a later version of the specification says so, an earlier one refuses it.
     const bool flush_passes = opcode == IoOpcode::flush && subsystem_.has_version(2, 0);
@@ -99,6 +100,7 @@ void IoCommands::start_io(const Command& command) {
     if (opcode == IoOpcode::read && subsystem_.sanitizer().verifying()) return controller_.sanitize_.verification_read(command);
     if (!controller_.sanitize_.sanitize_permits(command, check::sanitize_io, check::sanitize_failed_io)) return;
   }
+  if (pairs) return controller_.key_values_.start(command);
   if (opcode == IoOpcode::flush) return flush(command);
   if (opcode == IoOpcode::dataset_management) {
     Namespace* ns = nullptr;
@@ -147,6 +149,7 @@ void Controller::on_data(const Command& command) {
   if (subsystem_.sanitizer().refuses() && !sanitize_.sanitize_permits(command, check::sanitize_io, check::sanitize_failed_io)) {
     return;
   }
+  if (key_values_.concerns(command)) return key_values_.take_data(command);
   switch (static_cast<IoOpcode>(command.opcode())) {
     case IoOpcode::write:
       return io_.write(command);

@@ -77,9 +77,9 @@ void IoCommands::start_fused(const Command& first, const Command& second) {
     if (queue.alive() && !queue.refuse(second, check::fused_range)) start_io(second);
     return;
   }
-  // The Zoned Namespace command set has no fused operations.
+  // The Zoned Namespace and the Key Value command sets have no fused operations.
   const Namespace* const ns = controller_.active_namespace(first.nsid());
-  if (ns != nullptr && ns->zoned() && queue.refuse(first, check::zone_fused)) {
+  if (ns != nullptr && (ns->zoned() || ns->key_value()) && queue.refuse(first, check::zone_fused)) {
     if (queue.alive() && !queue.refuse(second, check::zone_fused)) start_io(second);
     return;
   }

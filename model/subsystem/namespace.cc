@@ -33,9 +33,9 @@ Namespace::Namespace(std::string_view family, NamespaceOptions options)
               .guard = options.guard,
               .storage_tag_bits = options.storage_tag_bits},
       stride_(layout_.bytes()),
-      blocks_(options.blocks),
+      blocks_(options.key_value_bytes != 0 ? (options.key_value_bytes + options.block_bytes - 1) / options.block_bytes : options.blocks),
       space_(blocks_ * stride_),
-      capacity_(options.capacity == 0 ? options.blocks : options.capacity),
+      capacity_(options.capacity == 0 || options.key_value_bytes != 0 ? blocks_ : options.capacity),
       ana_group_(options.ana_group),
       endurance_group_(options.endurance_group),
       nvm_set_(options.nvm_set),
@@ -59,6 +59,9 @@ Namespace::Namespace(std::string_view family, NamespaceOptions options)
     zones_ = std::make_unique<ZoneTable>(options.zones, blocks_);
     zone_bytes_ = zones_->zone_blocks() * layout_.data_bytes;
     zone_capacity_bytes_ = zones_->options().capacity * layout_.data_bytes;
+  }
+  if (options.key_value_bytes != 0) {
+    pairs_ = std::make_unique<KeyValueStore>(options.key_value_bytes, KeyValueFormat{});
   }
   std::string name = "namespace " + std::to_string(nsid_);
   if (options.incarnation != 0) name += "." + std::to_string(options.incarnation);
@@ -249,6 +252,7 @@ std::vector<nvme::LbaStatus> Namespace::unrecoverable(std::uint64_t slba, std::u
 nvme::Status Namespace::erase() {
   // Nor may a loss of power bring anything back.
   if (!store_->zero(0, store_->bytes()) || !store_->flush()) return nvme::sc::write_fault;
+  if (key_value()) pairs_->clear();
   mend(0, std::numeric_limits<std::uint64_t>::max());
   in_use_.clear();
   return nvme::sc::success;

@@ -14,6 +14,7 @@
 #include "base/bytes.h"
 #include "model/subsystem/attachments.h"
 #include "model/subsystem/block_ranges.h"
+#include "model/subsystem/key_values.h"
 #include "model/subsystem/options.h"
 #include "model/subsystem/reservations.h"
 #include "model/subsystem/zones.h"
@@ -49,9 +50,15 @@ class Namespace {
   /// Null: the namespace is not zoned.
   ZoneTable* zones() { return zones_.get(); }
   const ZoneTable* zones() const { return zones_.get(); }
+  bool key_value() const { return pairs_ != nullptr; }
+  /// Null: it is not a key value namespace.
+  KeyValueStore* pairs() { return pairs_.get(); }
+  const KeyValueStore* pairs() const { return pairs_.get(); }
   /// Blocks of a zone that there would be with that layout.
   std::uint64_t zone_blocks_as(const nvme::BlockLayout& layout) const;
-  nvme::CommandSet command_set() const { return zoned() ? nvme::CommandSet::zoned : nvme::CommandSet::nvm; }
+  nvme::CommandSet command_set() const {
+    return zoned() ? nvme::CommandSet::zoned : key_value() ? nvme::CommandSet::key_value : nvme::CommandSet::nvm;
+  }
   /// Data and metadata of one block.
   std::uint32_t block_bytes() const { return stride_; }
   /// Most blocks that can be in use (NCAP).
@@ -166,6 +173,7 @@ class Namespace {
   /// What is in use of a thin namespace; nothing is kept of others.
   BlockRanges in_use_;
   std::unique_ptr<ZoneTable> zones_;
+  std::unique_ptr<KeyValueStore> pairs_;
   /// Data of a zone, whatever the format, and what it holds of it.
   std::uint64_t zone_bytes_ = 0;
   std::uint64_t zone_capacity_bytes_ = 0;

@@ -105,6 +105,19 @@ struct ZonedOptions {
   ZoneOptions made = {.zone_blocks = 2048, .max_active = 12, .max_open = 6, .extension_units = 1};
 };
 
+/// A format of a key value namespace, which Format NVM selects by number.
+struct KeyValueFormat {
+  std::uint16_t key_max = 16;         ///< bytes, at most 16
+  std::uint32_t value_max = 1 << 16;  ///< bytes
+  std::uint32_t keys_max = 0;         ///< 0: any number
+};
+
+/// The Key Value command set.
+struct KeyValueOptions {
+  bool supported = false;
+  std::vector<KeyValueFormat> formats = {{}};  ///< 1 to 16
+};
+
 /// Device Self-test, one operation at a time in the subsystem.
 struct SelfTestOptions {
   bool supported = true;
@@ -264,6 +277,7 @@ struct SubsystemOptions {
   FdpOptions fdp = {};
   ZonedOptions zoned = {};
   CrossControllerResetOptions cross_controller_reset = {};
+  KeyValueOptions key_value = {};
   std::uint64_t power_on_hours = 0;                 ///< at the beginning of the world
   std::uint16_t atomic_compare_write_blocks = 128;  ///< ACWU + 1
   bool subsystem_reset = true;                      ///< CAP.NSSRS
@@ -383,6 +397,9 @@ struct NamespaceOptions {
   std::uint8_t storage_tag_bits = 0;
   /// With a zone size, the namespace is a zoned one.
   ZoneOptions zones = {};
+  /// Of a key value namespace, for keys and values together; 0: it is none. Otherwise `blocks` does not count.
+  std::uint64_t key_value_bytes = 0;
+  std::uint8_t key_value_format = 0;
   /// All zero: derived from the subsystem's name and the NSID, so that they outlive a restart.
   std::array<std::uint8_t, 16> uuid = {};
   std::array<std::uint8_t, 16> nguid = {};

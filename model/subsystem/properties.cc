@@ -2,6 +2,7 @@
 #include <string>
 #include <utility>
 
+#include "model/subsystem/kv_fault_points.h"
 #include "model/subsystem/association_fault_points.h"
 #include "model/subsystem/controller.h"
 #include "model/subsystem/fault_points.h"
@@ -155,6 +156,7 @@ void Controller::clear_for_reset() {
       if (ns->zoned()) ns->zones()->initialize(true);
     }
   }
+  key_values_.on_reset();
   reservation_log_.clear();
   if (departs(departure::reservation_reset_loses)) reservations_.end_registrations();
   error_log_.clear_errors();
@@ -214,7 +216,15 @@ bool Controller::zoned_selected() const {
 
 bool Controller::profile_restricts() const { return cc_enabled() && features_.command_sets != 0; }
 
+bool Controller::key_values_selected() const {
+  if (!subsystem_.options().key_value.supported) return false;
+  if (departs(departure::kv_unselected)) return true;
+  const bool all = record_from_integer<fabrics::Cc>(cc_).get(fabrics::cc::css) == fabrics::CommandSetSelected::all;
+  return all && features_.command_sets == 0;
+}
+
 bool Controller::has_command_set(std::uint8_t csi) const {
+  if (csi == static_cast<std::uint8_t>(nvme::CommandSet::key_value)) return key_values_selected();
   if (csi == static_cast<std::uint8_t>(nvme::CommandSet::zoned)) return zoned_selected();
   return csi == static_cast<std::uint8_t>(nvme::CommandSet::nvm);
 }

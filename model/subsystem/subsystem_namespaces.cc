@@ -33,6 +33,11 @@ Result<Namespace*> Subsystem::add_namespace(NamespaceOptions options) {
   if (options.zones.zone_blocks != 0 && (!options_.zoned.supported || !has_version(2, 0))) {
     return Failure{Problem{"namespace " + std::to_string(nsid) + " is zoned, which the subsystem does not support"}};
   }
+  const bool pairs = options.key_value_bytes != 0;
+  const std::size_t pair_format = options.key_value_format;
+  if (pairs && (!options_.key_value.supported || !has_version(2, 0) || pair_format >= options_.key_value.formats.size())) {
+    return Failure{Problem{"namespace " + std::to_string(nsid) + " is a key value namespace, which the subsystem does not support"}};
+  }
   const std::vector<std::uint16_t> handles = options.placement_handles;
   if (const std::string wrong = placement_.objection(options.endurance_group, handles); !wrong.empty()) {
     return Failure{Problem{"namespace " + std::to_string(nsid) + ": " + wrong}};
@@ -42,6 +47,7 @@ Result<Namespace*> Subsystem::add_namespace(NamespaceOptions options) {
     return Failure{Problem{"namespace " + std::to_string(nsid) + " has a block format that the subsystem lacks"}};
   }
   Namespace* const ns = made.get();
+  if (pairs) ns->pairs()->set_format(options_.key_value.formats[pair_format]);
   if (options_.power_loss_forgets) ns->cache_writes();
   namespaces_[nsid] = std::move(made);
   placement_.add(*ns, handles);
