@@ -9,6 +9,7 @@
 #include "bindings/errors.h"
 #include "bindings/found_connect.h"
 #include "bindings/hooks.h"
+#include "bindings/host_key_values.h"
 #include "bindings/limits.h"
 #include "bindings/names.h"
 #include "bindings/op.h"
@@ -515,7 +516,7 @@ void bind_host(py::module_& m) {
       .def_property_readonly("max_transfer", [](const HostNamespace& self) { return self->max_transfer(); })
       .def_property_readonly("waiting", [](const HostNamespace& self) { return self->waiting(); })
       .def_property_readonly("retries", [](const HostNamespace& self) { return self->retries(); })
-      .def_property_readonly("zoned", [](const HostNamespace& self) { return self->facts().zoned(); })
+      .def_property_readonly("command_set", [](const HostNamespace& self) { return static_cast<int>(self->facts().command_set); })
       .def_property_readonly("identity", [](const HostNamespace& self) { return to_python(self->facts().identity); })
       .def("paths", &paths_of)
       .def("read", &read, py::arg("lba"), py::arg("blocks") = 1, py::arg("into") = py::none())
@@ -553,6 +554,12 @@ void bind_host(py::module_& m) {
              return io_op(self, self->copy(runs, to), place("copy", self, to));
            })
       .def("compare_and_write", &compare_and_write)
+      .def("key_value",
+           [](const HostNamespace& self, std::uint8_t opcode, const py::object& key, const py::object& value, std::size_t room,
+              std::uint8_t options) {
+             return key_value_op(self.host.box, *self.operator->(),
+                                 {static_cast<nvme::KvOpcode>(opcode), bytes_of(key, "key"), bytes_of(value, "value"), room, options});
+           })
       .def("zone_append", &append)
       .def("report_zones", &report_zones)
       .def("zone_send",

@@ -12,7 +12,7 @@ from fabricbench._raw_queue import RawQueue
 from fabricbench._reprs import safe
 from fabricbench._target import Port, Subsystem
 from fabricbench._units import keywords, plain_call, plain_messages, split_url
-from fabricbench.enums import AnaState, Cns, CommitAction, EventType, SelfTestCode, ZoneSendAction, ZoneState
+from fabricbench.enums import AnaState, Cns, CommandSet, CommitAction, EventType, KvOpcode, SelfTestCode, ZoneSendAction, ZoneState
 from fabricbench.wire import IdentifyController, IdentifyNamespace
 
 if TYPE_CHECKING:
@@ -471,9 +471,14 @@ class Namespace:
         return self._core.max_transfer
 
     @property
+    def key_value(self) -> bool:
+        """Of the Key Value command set: it has keys and values instead of blocks."""
+        return self._core.command_set == CommandSet.key_value
+
+    @property
     def zoned(self) -> bool:
         """Of the Zoned Namespace command set."""
-        return self._core.zoned
+        return self._core.command_set == CommandSet.zoned
 
     @property
     def waiting(self) -> int:
@@ -544,6 +549,28 @@ class Namespace:
     def copy(self, sources: Sequence[tuple[int, int]], to: int) -> Op[None]:
         """Copies runs of (first block, blocks), one after the other, to `to`."""
         return self._core.copy(list(sources), to)
+
+    # ---- keys and values ----
+
+    def store(self, key: Buffer, value: Buffer, *, new: bool = False, replace: bool = False) -> Op[None]:
+        """Stores the value of a key. `new`: the key must not exist (sc.key_exists); `replace`: it must (sc.key_does_not_exist)."""
+        return self._core.key_value(KvOpcode.store, key, value, 0, (1 if replace else 0) | (2 if new else 0))
+
+    def retrieve(self, key: Buffer, room: int = 65536) -> Op[tuple[bytes, int]]:
+        """The value of a key, up to `room` bytes, and the size of the whole value."""
+        return self._core.key_value(KvOpcode.retrieve, key, b"", room, 0)
+
+    def delete_key(self, key: Buffer) -> Op[None]:
+        """Deletes a key. Whether it is an error that it does not exist, feature 20h says."""
+        return self._core.key_value(KvOpcode.remove, key, b"", 0, 0)
+
+    def has_key(self, key: Buffer) -> Op[bool]:
+        """Whether the key exists."""
+        return self._core.key_value(KvOpcode.exist, key, b"", 0, 0)
+
+    def keys(self, start: Buffer = b"", room: int = 4096) -> Op[list[bytes]]:
+        """Keys from this one on, in the order of the controller, as many as fit into `room` bytes."""
+        return self._core.key_value(KvOpcode.list, start, b"", room, 0)
 
     # ---- zones ----
 

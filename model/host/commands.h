@@ -22,6 +22,7 @@
 #include "wire/nvme/fdp.h"
 #include "wire/nvme/features.h"
 #include "wire/nvme/identify.h"
+#include "wire/nvme/kv.h"
 #include "wire/nvme/lba_status.h"
 #include "wire/nvme/lockdown.h"
 #include "wire/nvme/logs.h"
@@ -134,6 +135,17 @@ Record<nvme::ReadWriteSqe> write_zeroes(std::uint32_t nsid, std::uint64_t lba, s
 Record<nvme::ReadWriteSqe> write_uncorrectable(std::uint32_t nsid, std::uint64_t lba, std::uint32_t blocks);
 Record<nvme::ReadWriteSqe> verify(std::uint32_t nsid, std::uint64_t lba, std::uint32_t blocks);
 nvme::Sqe flush(std::uint32_t nsid);
+
+// ---- Key Value ----
+
+/// `bytes` of a value go with the command.
+Record<nvme::KvSqe> kv_store(std::uint32_t nsid, const nvme::KvKey& key, std::size_t bytes, std::uint8_t options = 0);
+/// Room for `bytes` of the value; its size comes back in DW0.
+Record<nvme::KvSqe> kv_retrieve(std::uint32_t nsid, const nvme::KvKey& key, std::size_t bytes, std::uint8_t options = 0);
+Record<nvme::KvSqe> kv_delete(std::uint32_t nsid, const nvme::KvKey& key);
+Record<nvme::KvSqe> kv_exist(std::uint32_t nsid, const nvme::KvKey& key);
+/// Room for `bytes` of a list that begins with this key.
+Record<nvme::KvSqe> kv_list(std::uint32_t nsid, const nvme::KvKey& from, std::size_t bytes);
 
 /// The keys that go with Register and Acquire: the current one, and the new or the preempted one.
 Bytes reservation_keys(std::uint64_t current, std::uint64_t other);

@@ -294,6 +294,7 @@ class Controller final : private QueueHandler {
   void take_layout(std::shared_ptr<Scan> scan, NamespaceFacts facts);
   void scan_descriptors(std::shared_ptr<Scan> scan, NamespaceFacts facts);
   void scan_zones(std::shared_ptr<Scan> scan, NamespaceFacts facts);
+  void scan_pairs(std::shared_ptr<Scan> scan, NamespaceFacts facts);
   void read_ana(std::function<void()> then);
   std::uint32_t ana_log_length() const;
   void take_ana(ByteView log);

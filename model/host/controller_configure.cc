@@ -161,20 +161,24 @@ void Controller::choose_command_set() {
       true);
 }
 
-/// The first combination that has zones as well, or else the first with the NVM command set.
+/// The first combination that has most of what this host speaks beside the NVM command set: zones count more than key values.
 void Controller::take_combinations(ByteView page) {
   constexpr std::uint64_t kNvm = 1, kZoned = 1u << static_cast<unsigned>(nvme::CommandSet::zoned);
+  constexpr std::uint64_t kPairs = 1u << static_cast<unsigned>(nvme::CommandSet::key_value);
   std::optional<std::size_t> chosen;
-  bool zoned = false;
-  for (std::size_t i = 0; i < nvme::kCommandSetCombinationsMax && !zoned; ++i) {
+  int best = -1;
+  for (std::size_t i = 0; i < nvme::kCommandSetCombinationsMax; ++i) {
     const std::uint64_t sets = nvme::command_set_combination(page, i);
     if ((sets & kNvm) == 0) continue;
-    zoned = (sets & kZoned) != 0 && !departs(point::profile_first);
-    if (zoned || !chosen) chosen = i;
+    const int worth = departs(point::profile_first) ? 0 : ((sets & kZoned) != 0 ? 2 : 0) + ((sets & kPairs) != 0 ? 1 : 0);
+    if (worth <= best) continue;
+    best = worth;
+    chosen = i;
   }
   if (!chosen) {
     return fail(make_error(HostError::Kind::unsupported, "no combination with the NVM command set"));
   }
+  const bool zoned = best >= 2;
   step(
       set_features(nvme::FeatureId::io_command_set_profile, static_cast<std::uint32_t>(*chosen)),
       [this, zoned](AdminReply& reply) { zoned&& reply.ok() ? read_zoned_limits() : ask_queues(); }, true);

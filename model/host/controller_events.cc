@@ -218,6 +218,12 @@ void Controller::scan_next(std::shared_ptr<Scan> scan) {
       [this, scan, nsid](AdminReply& reply) {
         if (scan_missed(*scan, nsid, reply)) return scan_next(scan);
         const View<nvme::IdentifyNamespace> id{reply.data};
+        // Perhaps of a command set without blocks; its descriptors tell.
+        if (reply.answered && same_code(reply.status(), nvme::sc::invalid_io_command_set)) {
+          NamespaceFacts facts;
+          facts.nsid = nsid;
+          return scan_descriptors(scan, std::move(facts));
+        }
         if (!reply.ok() || id.get(nvme::id_ns::nsze) == 0) {
           // Gone in the meantime; or so its controller says.
           note_unusable("namespace " + std::to_string(nsid) + ": " +
@@ -305,7 +311,8 @@ void Controller::scan_descriptors(std::shared_ptr<Scan> scan, NamespaceFacts fac
           facts.identity.insert(facts.identity.end(), id.id.begin(), id.id.end());
         }
         if (facts.zoned()) return scan_zones(scan, std::move(facts));
-        if (facts.command_set == nvme::CommandSet::nvm) {
+        if (facts.key_value()) return scan_pairs(scan, std::move(facts));
+        if (facts.command_set == nvme::CommandSet::nvm && facts.blocks != 0) {
           scan->found.push_back(std::move(facts));
         } else {
           note_unusable("namespace " + std::to_string(facts.nsid) + " is of a command set that this host does not speak");
@@ -339,6 +346,35 @@ void Controller::scan_zones(std::shared_ptr<Scan> scan, NamespaceFacts facts) {
         } else {
           note_unusable("namespace " + std::to_string(facts.nsid) + " does not say how large its zones are");
         }
+        scan_next(scan);
+      },
+      true);
+}
+
+void Controller::scan_pairs(std::shared_ptr<Scan> scan, NamespaceFacts facts) {
+  auto command = identify(nvme::Cns::command_set_namespace, facts.nsid);
+  command.set(nvme::identify_sqe::csi, static_cast<std::uint8_t>(nvme::CommandSet::key_value));
+  step_read(
+      command, nvme::kIdentifySize,
+      [this, scan, facts](AdminReply& reply) mutable {
+        if (scan_missed(*scan, facts.nsid, reply)) return scan_next(scan);
+        namespace id = nvme::id_ns_kv;
+        const View<nvme::IdentifyNamespaceKv> page{reply.data};
+        if (!reply.ok() || page.get(id::nsze) == 0) {
+          note_unusable("namespace " + std::to_string(facts.nsid) + " does not say how large it is");
+          return scan_next(scan);
+        }
+        facts.blocks = 0;
+        facts.pairs.bytes = page.get(id::nsze);
+        facts.ana_group = page.get(id::anagrpid);
+        facts.shared = (page.get(id::nmic) & nvme::nmic_bits::shared) != 0;
+        const std::size_t formats = std::min<std::size_t>(page.get(id::nkvf).count(), nvme::kKvFormatsMax);
+        for (std::size_t i = 0; i < formats; ++i) {
+          const auto format = element<nvme::KvFormat>(reply.data, id::kvf, i);
+          facts.pairs.key_max = std::max<std::size_t>(facts.pairs.key_max, format.get(nvme::kv_format::kml));
+          facts.pairs.value_max = std::max<std::uint64_t>(facts.pairs.value_max, format.get(nvme::kv_format::vml));
+        }
+        scan->found.push_back(std::move(facts));
         scan_next(scan);
       },
       true);

@@ -70,6 +70,7 @@ nvme::Sqe Namespace::copy_command(const IoRequest& request) const {
 
 void Namespace::build(IoRequest& request) const {
   const std::uint32_t nsid = facts_.nsid;
+  if (facts_.key_value() && request.opcode != nvme::IoOpcode::flush) return build_key_value(request);
   switch (request.opcode) {
     case nvme::IoOpcode::flush:
       request.sqe = host::flush(nsid);
@@ -142,7 +143,7 @@ void Namespace::finished(IoRequest& request, const nvme::Cqe& cqe, bool answered
   const nvme::Status status = cqe.get(nvme::cqe::status).of(nvme::StatusFamily::command_set);
   if (answered && status.ok()) [[likely]] {
     request.result = std::uint64_t{cqe.get(nvme::cqe::dw1)} << 32 | cqe.get(nvme::cqe::dw0);
-    if (facts_.protection == ProtectionUse::host && request.opcode == nvme::IoOpcode::read) {
+    if (facts_.protection == ProtectionUse::host && request.opcode == nvme::IoOpcode::read && !facts_.key_value()) {
       return request.on_done(check_tags(request));
     }
     request.on_done(status);
@@ -161,7 +162,9 @@ void Namespace::failed(IoRequest& request, nvme::Status status, bool answered) {
   if (!answered) {
     // Only the deeds of the old association count against the limit, not the attempts.
     --request.attempts_;
-    const bool once = request.opcode == nvme::IoOpcode::zone_append && !controller.departs(point::zone_append_repeated);
+    const bool appends = request.opcode == nvme::IoOpcode::zone_append && !controller.departs(point::zone_append_repeated);
+    const bool stores = facts_.key_value() && nvme::opcode_of(nvme::KvOpcode::store) == static_cast<std::uint8_t>(request.opcode);
+    const bool once = appends || (stores && request.key_value_options != 0);
     if (once || ++request.losses_ > kLossesMax) {
       request.on_done(status);
       return;

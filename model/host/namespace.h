@@ -33,7 +33,10 @@ class IoRequest : public Command {
   MutableBytes data;
   /// Zone Management Send and Receive: CDW13. Set Zone Descriptor Extension brings data.
   std::uint32_t zone_order = 0;
-  /// Zone Append: where the blocks are.
+  /// Of a key value namespace; `data` is the value or the list.
+  nvme::KvKey key = {};
+  std::uint8_t key_value_options = 0;
+  /// Zone Append: where the blocks are. Retrieve: the size of the value.
   std::uint64_t result = 0;
 
   /// May submit the request again, or destroy it.
@@ -68,6 +71,18 @@ struct ZoneAppended {
 struct ZoneReport {
   nvme::Status status;
   std::vector<nvme::ZoneFacts> zones;
+};
+
+/// The answer to a Retrieve: how long the whole value is, and as much of it as there was room for.
+struct Retrieved {
+  nvme::Status status;
+  std::uint32_t size = 0;
+  Bytes value = {};
+};
+
+struct KeyList {
+  nvme::Status status;
+  std::vector<nvme::KvKey> keys;
 };
 
 class Namespace {
@@ -119,6 +134,20 @@ class Namespace {
   /// Most bytes of one Zone Append; 0: no controller has it.
   std::uint64_t max_append() const;
 
+  // Of a key value namespace; of others they are answered with Invalid Command Opcode. A key of more than 16 bytes is answered
+  // with Invalid Key Size, and nothing is sent.
+
+  /// `options`: store_bits. After a loss without an answer a Store with options is not repeated (then Host Pathing Error): the first
+  /// attempt may have made what the second one would find.
+  Op<nvme::Status> store(ByteView key, ByteView value, std::uint8_t options = 0);
+  /// Up to `room` bytes of the value.
+  Op<Retrieved> retrieve(ByteView key, std::size_t room, std::uint8_t options = 0);
+  Op<nvme::Status> delete_key(ByteView key);
+  /// Success, or KV Key Does Not Exist.
+  Op<nvme::Status> exists(ByteView key);
+  /// Keys from this one on, as many as fit into `room` bytes; of an empty key from where the controller likes.
+  Op<KeyList> list_keys(ByteView from, std::size_t room);
+
   /// Fused Compare and Write of one range, on one queue. Two statuses: of the Compare and the Write. Where the controller
   /// has no fused commands, or queues of two entries, the answer is Invalid Field, and nothing is sent.
   /// Not repeated after a loss (then Host Pathing Error): a second attempt could compare with what the
@@ -148,6 +177,7 @@ class Namespace {
   class Chunk;
   class FusedHalf;
   struct ZoneCall;
+  struct KeyValueCall;
 
   void build(IoRequest& request) const;
   /// Descriptors as wide as the namespace's guards.
@@ -177,6 +207,11 @@ class Namespace {
   // namespace_zones.cc
   ZoneCall& start_zone_call(nvme::IoOpcode opcode);
   void zone_call_done(ZoneCall& call, nvme::Status status);
+  // namespace_key_values.cc
+  void build_key_value(IoRequest& request) const;
+  KeyValueCall& start_key_value_call(nvme::KvOpcode opcode, ByteView key);
+  nvme::Status key_value_refusal(ByteView key) const;
+  void key_value_call_done(KeyValueCall& call, nvme::Status status);
   void continue_report(ZoneCall& call);
   void fused_done(Fused& fused);
   /// Some path's controller has the optional commands of this ONCS bit.
@@ -199,6 +234,7 @@ class Namespace {
   std::list<std::unique_ptr<Split>> splits_;
   std::list<std::unique_ptr<Fused>> fused_;
   std::list<std::unique_ptr<IoRequest>> zone_calls_;
+  std::list<std::unique_ptr<IoRequest>> key_value_calls_;
   Timer<Namespace, &Namespace::kick> timer_{"host.namespace.retry", *this};
 };
 

@@ -75,6 +75,10 @@ std::string what_text(nvme::IoOpcode opcode, std::uint64_t lba, std::uint64_t bl
 Op<nvme::Status> Namespace::split(nvme::IoOpcode opcode, std::uint64_t lba, std::uint64_t blocks, MutableBytes data,
                                   std::uint64_t chunk_blocks) {
   auto made = make_op<nvme::Status>(world_, what_text(opcode, lba, blocks));
+  if (facts_.key_value() && opcode != nvme::IoOpcode::flush) {
+    made.promise.settle(nvme::sc::invalid_opcode);
+    return made.op;
+  }
   splits_.push_back(std::make_unique<Split>());
   Split& split = *splits_.back();
   split.place = std::prev(splits_.end());
@@ -274,7 +278,8 @@ Op<std::pair<nvme::Status, nvme::Status>> Namespace::compare_and_write(std::uint
   using Pair = std::pair<nvme::Status, nvme::Status>;
   const std::uint64_t blocks = data.size() / facts_.block_bytes;
   auto made = make_op<Pair>(world_, "fused Compare and Write at " + std::to_string(lba));
-  const bool fits = blocks > 0 && data.size() % facts_.block_bytes == 0 && expected.size() == data.size() && data.size() <= max_transfer();
+  const bool fits = !facts_.key_value() && blocks > 0 && data.size() % facts_.block_bytes == 0 && expected.size() == data.size() &&
+                    data.size() <= max_transfer();
   Path* const path = paths_.choose();
   // Two entries are one command at a time.
   const auto can_fuse = [](Controller& controller) {

@@ -130,6 +130,14 @@ struct ZoneGeometry {
   bool operator==(const ZoneGeometry&) const = default;
 };
 
+/// The formats of a key value namespace. Which one is in use, a controller does not say.
+struct KeyValueGeometry {
+  std::uint64_t bytes = 0;  ///< NSZE
+  std::size_t key_max = 0;  ///< of the widest format
+  std::uint64_t value_max = 0;
+  bool operator==(const KeyValueGeometry&) const = default;
+};
+
 /// What one Copy may take.
 struct CopyLimits {
   std::uint32_t range_blocks = 0;
@@ -151,8 +159,10 @@ struct NamespaceFacts {
   Bytes identity;
   std::uint8_t lba_format = 0;
   nvme::CommandSet command_set = nvme::CommandSet::nvm;
-  ZoneGeometry zones = {};  ///< of a zoned namespace
+  ZoneGeometry zones = {};      ///< of a zoned namespace
+  KeyValueGeometry pairs = {};  ///< of a key value namespace
   CopyLimits copy = {};
+  bool key_value() const { return command_set == nvme::CommandSet::key_value; }
   bool zoned() const { return command_set == nvme::CommandSet::zoned; }
   /// The controller inserts and strips the tags.
   bool strips() const { return protection == ProtectionUse::controller && layout.tuple_alone(); }
