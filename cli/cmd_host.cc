@@ -37,6 +37,14 @@ std::string zones_text(const host::Namespace& space) {
   return text;
 }
 
+/// "131072 blocks of 512 bytes, 64 MiB"
+std::string space_text(const host::Namespace& space) {
+  const host::NamespaceFacts& facts = space.facts();
+  if (facts.key_value()) return fmt::format("keys of up to {} bytes with values, {}", facts.pairs.key_max, size_text(facts.pairs.bytes));
+  return fmt::format("{} blocks of {} bytes, {}{}", space.blocks(), space.block_bytes(), size_text(space.blocks() * space.block_bytes()),
+                     zones_text(space));
+}
+
 Json namespaces_json(HostSession& session) {
   Json all = Json::array();
   for (const host::Namespace* space : session.host().namespaces()) {
@@ -60,8 +68,7 @@ int run_connect(HostSession& session, bool json) {
   fmt::print("connected to {}\n  controller {}, {} I/O queues of {} entries\n", controller.facts().subnqn, controller.facts().cntlid,
              controller.facts().io_queues, controller.facts().io_entries);
   for (const host::Namespace* space : session.host().namespaces()) {
-    fmt::print("  namespace {}: {} blocks of {} bytes, {}{}\n", space->nsid(), space->blocks(), space->block_bytes(),
-               size_text(space->blocks() * space->block_bytes()), zones_text(*space));
+    fmt::print("  namespace {}: {}\n", space->nsid(), space_text(*space));
   }
   return 0;
 }
@@ -91,6 +98,10 @@ int run_identify(HostSession& session, bool json) {
   }
   fmt::print("{}\n", describe<nvme::IdentifyController>(controller.facts().identify));
   for (const host::Namespace* space : session.host().namespaces()) {
+    if (space->facts().key_value()) {
+      fmt::print("namespace {}: {}\n", space->nsid(), space_text(*space));
+      continue;
+    }
     fmt::print("namespace {}: nsze={} block={}{}\n", space->nsid(), space->blocks(), space->block_bytes(), zones_text(*space));
   }
   return 0;

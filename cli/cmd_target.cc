@@ -282,6 +282,7 @@ subsystem::Subsystem& add_disk(subsystem::Target& target, subsystem::SubsystemOp
     if (text == "none") break;
     namespaces.push_back(namespace_from(text));
     if (namespaces.back().zones.zone_blocks != 0) options.zoned.supported = true;
+    if (namespaces.back().key_value_bytes != 0) options.key_value.supported = true;
   }
   options.cross_controller_reset.limit = arguments.cross_resets;
   if (arguments.placement_handles != 0) place_data(options, namespaces, arguments.placement_handles);
@@ -443,7 +444,7 @@ void add_target(CLI::App& app, Outcome& outcome) {
   command
       ->add_option(
           "--namespace", arguments->namespaces,
-          "SIZE, with commas between: file=PATH, bs=512|4096, ms=8|16|64, pi=1|2|3, and zoned=SIZE with zcap=SIZE, active=N, open=N, "
+          "SIZE, with commas between: file=PATH, bs=512|4096, ms=8|16|64, pi=1|2|3, kv, and zoned=SIZE with zcap=SIZE, active=N, open=N, "
           "zdes=BYTES, razb; may be repeated. Or none")
       ->type_name("SPEC")
       ->allow_extra_args(false);

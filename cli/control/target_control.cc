@@ -110,13 +110,15 @@ void TargetControl::add_subsystem_methods() {
   rpc_.add({"subsystem.add",
             "Add a subsystem, reachable through every port but those of the discovery service alone",
             {a_text("nqn", "Its NQN", true), a_text("serial", "Serial number, at most 20 characters"),
-             a_flag("allow_any_host", "Let every host connect (true)"), a_flag("zoned", "It can hold zoned namespaces")},
+             a_flag("allow_any_host", "Let every host connect (true)"), a_flag("zoned", "It can hold zoned namespaces"),
+             a_flag("key_value", "It can hold key value namespaces")},
             [this](const RpcArguments& arguments) {
               subsystem::SubsystemOptions options;
               options.nqn = arguments.text("nqn");
               options.serial = arguments.text("serial", options.serial);
               options.allow_any_host = arguments.flag("allow_any_host", true);
               options.zoned.supported = arguments.flag("zoned", false);
+              options.key_value.supported = arguments.flag("key_value", false);
               if (!fabrics::valid_nqn(options.nqn)) fail("'" + options.nqn + "' is no NVMe qualified name");
               if (target_.find_subsystem(options.nqn) != nullptr) fail("the target has " + options.nqn + " already");
               or_throw(subsystem::check_options(options));

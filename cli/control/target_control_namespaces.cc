@@ -75,6 +75,9 @@ void TargetControl::add_namespace_methods() {
             [this](const RpcArguments& arguments) {
               Subsystem& subsystem = subsystem_of(arguments);
               subsystem::NamespaceOptions options = namespace_from(arguments.text("spec"));
+              if (options.key_value_bytes != 0 && !subsystem.options().key_value.supported) {
+                fail("the subsystem cannot hold key value namespaces: add one with key_value=true");
+              }
               if (options.zones.zone_blocks != 0 && !subsystem.options().zoned.supported) {
                 fail("the subsystem cannot hold zoned namespaces: add one with zoned=true");
               }

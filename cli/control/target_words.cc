@@ -79,9 +79,12 @@ subsystem::NamespaceOptions namespace_from(const std::string& text) {
       options.metadata_bytes = part == "ms=8" ? 8 : part == "ms=16" ? 16 : 64;
     } else if (part == "pi=1" || part == "pi=2" || part == "pi=3") {
       options.protection_type = static_cast<std::uint8_t>(part.back() - '0');
+    } else if (part == "kv") {
+      options.key_value_bytes = bytes;
     } else if (!take_zone_word(part, words, zones)) {
       throw wrong("'" + std::string(part) +
                   "' is unknown; after the size, valid options are file=PATH, bs=512 or 4096, ms=8, 16 or 64, pi=1, 2 or 3, "
+                  "kv for a key value namespace, "
                   "and for a zoned namespace zoned=SIZE, zcap=SIZE, active=N, open=N, zdes=BYTES (a multiple of 64) and razb");
     }
   }
@@ -104,6 +107,7 @@ subsystem::NamespaceOptions namespace_from(const std::string& text) {
     // What a file keeps is its blocks: the states of zones would be lost.
     if (!words.file.empty()) throw wrong("a zoned namespace is in memory, not in a file");
   }
+  if (options.key_value_bytes != 0 && keys.size() != 1) throw wrong("a key value namespace has a size and no other option");
   if (options.protection_type != 0 && options.metadata_bytes == 0) options.metadata_bytes = 8;
   if (const auto fits = subsystem::check_options(options); !fits) throw wrong(fits.error().text);
   const std::uint64_t stored = options.blocks * (options.block_bytes + options.metadata_bytes);

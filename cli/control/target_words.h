@@ -7,7 +7,7 @@
 
 namespace fb::cli {
 
-/// SIZE[,file=PATH][,bs=512|4096][,ms=8|16|64][,pi=1|2|3][,zoned=SIZE[,zcap=SIZE][,active=N][,open=N][,zdes=BYTES][,razb]]
+/// SIZE[,file=PATH][,bs=512|4096][,ms=8|16|64][,pi=1|2|3][,kv][,zoned=SIZE[,zcap=SIZE][,active=N][,open=N][,zdes=BYTES][,razb]]
 /// with the file opened. UserError for anything else.
 subsystem::NamespaceOptions namespace_from(const std::string& text);
 
