@@ -109,11 +109,18 @@ class TcpData final : public Judge {
 
   [[gnu::cold]] void blame(Rule rule, const PduSeen& seen, std::string text) { say(rule, seen.at, *seen.flow.queue, std::move(text)); }
 
+  /// Read is Retrieve in the Key Value command set, and the value of a key may be empty. The length of the key is where the upper
+  /// half of an LBA would be, which is hardly ever so large.
+  static bool may_retrieve(ByteView sqe) {
+    const std::uint32_t upper = View<nvme::SqeLayout>{sqe}.get(nvme::sqe::cdw11);
+    return (upper & 0xFF) != 0 && (upper & 0xFF) <= 16 && upper < 1u << 16;
+  }
   /// Log pages do not: one with an action may have nothing to bring.
   static bool always_brings_data(const CommandSeen& seen) {
     constexpr auto kRead = static_cast<std::uint8_t>(nvme::IoOpcode::read);
     constexpr auto kIdentify = static_cast<std::uint8_t>(nvme::AdminOpcode::identify);
-    return seen.queue.qid.has_value() && seen.sqe[0] == (*seen.queue.qid == 0 ? kIdentify : kRead);
+    if (!seen.queue.qid.has_value() || seen.sqe[0] != (*seen.queue.qid == 0 ? kIdentify : kRead)) return false;
+    return *seen.queue.qid == 0 || !may_retrieve(seen.sqe);
   }
 
   void judge_missing(const CompletionSeen& seen, std::uint16_t cid, const Transfer* transfer) {

@@ -129,6 +129,7 @@ class Blocks final : public Subject {
     if (!complete_) return;
     if (one.is(AdminOpcode::identify)) on_identify(one);
     if (one.admin()) return on_admin(one);
+    if (one.key_value) return;
     switch (static_cast<IoOpcode>(one.sqe[0])) {
       case IoOpcode::read:
         return on_read(one);
@@ -201,7 +202,7 @@ class Blocks final : public Subject {
 
   /// Which blocks a command changes; where that is not known, all of them.
   static Ranges changes(const Exchange& one) {
-    if (one.admin() || one.fabrics()) return {};
+    if (one.admin() || one.fabrics() || one.key_value) return {};
     switch (static_cast<IoOpcode>(one.sqe[0])) {
       case IoOpcode::write:
       case IoOpcode::write_zeroes:

@@ -81,7 +81,7 @@ class Completions final : public Subject {
   using Subject::Subject;
 
   void on_answer(const Exchange& one) override {
-    if (one.fabrics()) return;
+    if (one.fabrics() || one.key_value) return;
     auto used = one.admin() ? find(kAdmin, one.sqe[0]) : find(kIo, one.sqe[0]);
     // Read is Retrieve in the Key Value command set, which returns a size.
     if (one.is(IoOpcode::read) && !one.controller->may_have_key_values) used = Used{};

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +21,7 @@ struct Subsystem {
   std::string nqn;
   IpAddress address;  ///< of a discovery subsystem
   bool discovery = false;
+  std::set<std::uint32_t> key_value_namespaces = {};  ///< NSIDs that Identify has named as such
 };
 
 /// A controller, for as long as the association that made it.
@@ -87,12 +89,14 @@ struct Exchange {
   std::string actor;         ///< its name, where the trace has one
   std::uint64_t length = 0;  ///< of its data, as its SGL says
   bool length_known = false;
+  bool key_value = false;                       ///< an I/O command to a namespace that is known to be of the Key Value command set
   std::vector<nvme::SglDescriptor> keyed = {};  ///< where its data is (RDMA)
 
   bool admin() const { return queue->qid == 0; }
   bool fabrics() const { return sqe[0] == nvme::kFabricsOpcode; }
   bool is(nvme::AdminOpcode opcode) const { return admin() && sqe[0] == static_cast<std::uint8_t>(opcode); }
-  bool is(nvme::IoOpcode opcode) const { return !admin() && sqe[0] == static_cast<std::uint8_t>(opcode); }
+  /// The opcodes of the NVM command set mean others in a key value namespace.
+  bool is(nvme::IoOpcode opcode) const { return !admin() && !key_value && sqe[0] == static_cast<std::uint8_t>(opcode); }
   bool is(nvme::FabricsType type) const { return fabrics() && sqe[4] == static_cast<std::uint8_t>(type); }
   template <class Layout = nvme::SqeLayout>
   View<Layout> command() const {

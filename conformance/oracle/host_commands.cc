@@ -181,7 +181,7 @@ class HostCommands final : public Subject {
       say_of(one, Rule::oracle_host_reserved, fmt::format("{} of {}", where, name_of(one)));
     };
     if ((one.sqe[1] & 0x3C) != 0) wrong("bits 5:2 of byte 1");
-    if (row == table.end()) return;
+    if (row == table.end() || one.key_value) return;
     if (!row->tags && load_le<std::uint64_t>(&one.sqe[8]) != 0) wrong("dwords 2 and 3");
     for (std::size_t i = 0; i < std::size(row->dwords); ++i) {
       if ((load_le<std::uint32_t>(&one.sqe[40 + 4 * i]) & ~row->dwords[i]) != 0) wrong(fmt::format("dword {}", 10 + i));

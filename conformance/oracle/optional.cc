@@ -131,6 +131,7 @@ class Optional final : public Subject {
 
  private:
   void judge(const Exchange& one, ByteView page) {
+    if (one.key_value) return;
     if (!one.admin()) {
       judge_taken(one, page, find(kIo, static_cast<IoOpcode>(one.sqe[0])), nvme::io_opcode_name(one.sqe[0]));
       if (one.is(IoOpcode::copy)) judge_copy(one, page);

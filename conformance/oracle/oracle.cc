@@ -10,6 +10,8 @@
 #include "wire/fabrics/connect.h"
 #include "wire/fabrics/property.h"
 #include "wire/mi/message.h"
+#include "wire/nvme/identify_misc.h"
+#include "wire/nvme/identify_namespace.h"
 #include "wire/rdma/psn.h"
 
 namespace fb::oracle {
@@ -52,6 +54,7 @@ class Oracle final : public monitors::Judge, private Reporter {
     begin(made, lane, seen);
     if (made.controller == nullptr) return;
     on_property_set(made, *made.controller);
+    made.key_value = !made.admin() && !made.fabrics() && made.controller->subsystem->key_value_namespaces.contains(made.nsid());
     for (const auto& subject : subjects_) subject->on_command(made);
   }
 
@@ -214,6 +217,7 @@ class Oracle final : public monitors::Judge, private Reporter {
       done->controller = lane.controller;
       for (const auto& subject : subjects_) subject->on_connect(*done);
     } else if (done->controller != nullptr) {
+      if (done->is(nvme::AdminOpcode::identify) && done->ok()) note_command_set(*done);
       for (const auto& subject : subjects_) subject->on_answer(*done);
       if (unread_) unsure(nullptr);
     }
@@ -238,6 +242,22 @@ class Oracle final : public monitors::Judge, private Reporter {
   }
   void abandon_all(Lane& lane) {
     while (!lane.open.empty()) abandon(lane, lane.open.begin());
+  }
+
+  /// Namespaces in which opcodes mean what they mean in the Key Value command set.
+  static void note_command_set(const Exchange& one) {
+    constexpr auto kPairs = static_cast<std::uint8_t>(nvme::CommandSet::key_value);
+    const auto command = one.command<nvme::IdentifySqe>();
+    const auto cns = static_cast<nvme::Cns>(command.get(nvme::identify_sqe::cns));
+    auto& known = one.controller->subsystem->key_value_namespaces;
+    if (cns == nvme::Cns::command_set_namespace && command.get(nvme::identify_sqe::csi) == kPairs) known.insert(one.nsid());
+    if (cns != nvme::Cns::namespace_id_descriptors) return;
+    bool pairs = false;
+    nvme::NamespaceIdWalk walk{one.data_in(nvme::kIdentifySize)};
+    for (nvme::NamespaceId id; walk.next(id);) {
+      pairs = pairs || (id.type == nvme::NamespaceIdType::csi && !id.id.empty() && id.id[0] == kPairs);
+    }
+    if (pairs) known.insert(one.nsid());
   }
 
   // ---- who is connected to what ----

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "conformance/oracle/subjects.h"
+#include "wire/nvme/kv.h"
 #include "wire/nvme/logs.h"
 
 namespace fb::oracle {
@@ -52,9 +53,20 @@ struct Counted {
   Amounts least, most;
 };
 
+/// Retrieve and Store read and write data; how many bytes of it, depends on the value and its key.
+Counted counted_pair(const Exchange& one) {
+  Counted made;
+  const bool stores = one.sqe[0] == nvme::opcode_of(nvme::KvOpcode::store);
+  if (!stores && one.sqe[0] != nvme::opcode_of(nvme::KvOpcode::retrieve)) return made;
+  made.most.of[stores ? written_commands : read_commands] = 1;
+  made.most.of[stores ? written_bytes : read_bytes] = one.length + nvme::kKvKeyMax + 512'000;
+  return made;
+}
+
 Counted counted(const Exchange& one) {
   Counted made;
   if (one.admin() || one.fabrics() || !one.length_known) return made;
+  if (one.key_value) return counted_pair(one);
   const std::uint64_t blocks = std::uint64_t{one.command<nvme::ReadWriteSqe>().get(nvme::rw_sqe::nlb).raw()} + 1;
   // Metadata may travel with the data and is not counted; a controller may read and write for commands without data.
   constexpr std::uint64_t kBlockMax = 64 << 10;

@@ -27,18 +27,19 @@ std::vector<std::pair<std::string, std::string>> facts_of_product(const Declared
   const auto text = [&](const auto& field) { return trimmed(ByteView{declared.controller}.subspan(field.offset, field.size)); };
   const auto hex = [&](const auto& field) { return fmt::format("{:X}h", static_cast<std::uint64_t>(identify.get(field))); };
   const std::uint64_t most = declared.transfer_max();
-  return {{"Model", text(id::mn)},
-          {"Serial number", text(id::sn)},
-          {"Firmware", text(id::fr)},
-          {"Subsystem NQN", text(id::subnqn)},
-          {"NVMe version", version_of(declared.vs)},
-          {"Largest transfer", most == 0 ? std::string("no limit") : fmt::format("{} bytes", most)},
-          {"I/O queues", std::to_string(declared.io_queues)},
-          {"Queue entries", std::to_string(declared.queue_entries_max())},
-          {"Namespaces", std::to_string(declared.namespaces.size() + declared.zoned_namespaces.size())},
-          {"Optional admin commands (OACS)", hex(id::oacs)},
-          {"Optional NVM commands (ONCS)", hex(id::oncs)},
-          {"SGL support (SGLS)", hex(id::sgls)}};
+  return {
+      {"Model", text(id::mn)},
+      {"Serial number", text(id::sn)},
+      {"Firmware", text(id::fr)},
+      {"Subsystem NQN", text(id::subnqn)},
+      {"NVMe version", version_of(declared.vs)},
+      {"Largest transfer", most == 0 ? std::string("no limit") : fmt::format("{} bytes", most)},
+      {"I/O queues", std::to_string(declared.io_queues)},
+      {"Queue entries", std::to_string(declared.queue_entries_max())},
+      {"Namespaces", std::to_string(declared.namespaces.size() + declared.zoned_namespaces.size() + declared.key_value_namespaces.size())},
+      {"Optional admin commands (OACS)", hex(id::oacs)},
+      {"Optional NVM commands (ONCS)", hex(id::oncs)},
+      {"SGL support (SGLS)", hex(id::sgls)}};
 }
 
 }  // namespace fb::conformance

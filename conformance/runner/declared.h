@@ -79,6 +79,8 @@ struct Declared {
   std::vector<host::NamespaceFacts> namespaces = {};
   /// Those of the Zoned Namespace command set, which the list above does not have.
   std::vector<host::NamespaceFacts> zoned_namespaces = {};
+  /// Those of the Key Value command set.
+  std::vector<host::NamespaceFacts> key_value_namespaces = {};
   bool zone_append = false;  ///< the log of commands and effects has Zone Append
   std::uint32_t in_capsule_bytes = 0;
   std::uint16_t io_queues = 0;  ///< granted when one asked for 64

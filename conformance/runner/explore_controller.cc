@@ -91,7 +91,8 @@ void ask_for_queues(ControllerBench& bench, Declared& found) {
 
 void ask_namespaces(const Ask& ask, const Environment& environment, const std::vector<host::NamespaceFacts>& namespaces, Declared& found) {
   for (const host::NamespaceFacts& facts : namespaces) {
-    (facts.zoned() ? found.zoned_namespaces : found.namespaces).push_back(facts);
+    auto& list = facts.zoned() ? found.zoned_namespaces : facts.key_value() ? found.key_value_namespaces : found.namespaces;
+    list.push_back(facts);
   }
   if (!found.zoned_namespaces.empty()) {
     auto effects = host::get_log(nvme::LogPage::commands_effects, nvme::CommandEffects::size);

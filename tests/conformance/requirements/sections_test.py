@@ -60,6 +60,8 @@ SUBJECTS = {
     "nvme.format": "Format NVM|Asynchronous Event",
     "nvme.fused": "Fused|Compare and Write|Common SQE",
     "nvme.identify": "Identify|Common SQE|NVMe Qualified Names|Capsules",
+    "nvme.kv": "Key Value|Namespaces|Key|Command|Theory|Operation|Features|Identify|Format NVM|Controller Configuration|"
+               "Reservations|Write Protection|KV|key value|Effects",
     "nvme.lba-status": "LBA Status|Asynchronous Event",
     "nvme.lockdown": "Lockdown|reserved",
     "nvme.log": "Log Page|Feature Support",
