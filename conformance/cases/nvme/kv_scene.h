@@ -19,10 +19,14 @@ inline constexpr auto kPairsSet = static_cast<std::uint8_t>(nvme::CommandSet::ke
 // ---- which products a case needs ----
 
 inline std::optional<std::string> has_pairs(const Declared& declared) {
-  if (!declared.known || !declared.key_value_namespaces.empty()) return {};
-  return "no key value namespace";
+  if (!declared.known) return {};
+  if (declared.key_value_namespaces.empty()) return "no key value namespace";
+  constexpr unsigned kUnits = 3, kDwords = 2;
+  if ((declared.identify().get(nvme::id_ctrl::sgls) & kUnits) == kDwords) return "SGLS asks for whole dwords, and values have any size";
+  return {};
 }
 inline std::optional<std::string> has_two_of_pairs(const Declared& declared) {
+  if (const auto why = has_pairs(declared)) return why;
   if (!declared.known || declared.key_value_namespaces.size() >= 2) return {};
   return "there are no two key value namespaces";
 }
