@@ -31,7 +31,6 @@ class PairsHolder {
  public:
   PairsHolder(ControllerBench& bench, Check& check, std::uint32_t nsid, nvme::ReservationType type) : nsid_(nsid) {
     AssociationOptions other;
-    other.hostnqn = "nqn.2026-11.org.fabricbench:other";
     other.hostid.fill(0x4B);
     RawAssociation& association = bench.associate(other);
     select_pairs(association);
