@@ -79,9 +79,10 @@ FB_TABLE(SubsystemOptions, SubsystemOptions, FB_ROW(nqn), FB_ROW(serial), FB_ROW
          FB_ROW(format), FB_ROW(metadata), FB_ROW(security), FB_ROW(reservations), FB_ROW(reservations_persist),
          FB_ROW(namespace_management), FB_ROW(sanitize), FB_ROW(self_test), FB_ROW(saveable_features), FB_ROW(timestamp), FB_ROW(telemetry),
          FB_ROW(persistent_log), FB_ROW(directives), FB_ROW(lockdown), FB_ROW(lba_status), FB_ROW(endurance), FB_ROW(fdp), FB_ROW(zoned),
-         FB_ROW(cross_controller_reset), FB_ROW(key_value), FB_ROW(power_on_hours), FB_ROW(atomic_compare_write_blocks), FB_ROW(subsystem_reset),
-         FB_ROW(namespaces_max), FB_ROW(ana), FB_ROW(ana_transition_s), FB_ROW(ana_groups_max), FB_ROW(enable_delay), FB_ROW(disable_delay),
-         FB_ROW(shutdown_delay), FB_ROW(ready_timeout), FB_ROW(enable_limit), FB_ROW(io_loss_grace), FB_ROW(io_latency))
+         FB_ROW(cross_controller_reset), FB_ROW(key_value), FB_ROW(power_on_hours), FB_ROW(atomic_compare_write_blocks),
+         FB_ROW(subsystem_reset), FB_ROW(namespaces_max), FB_ROW(ana), FB_ROW(ana_transition_s), FB_ROW(ana_groups_max),
+         FB_ROW(enable_delay), FB_ROW(disable_delay), FB_ROW(shutdown_delay), FB_ROW(ready_timeout), FB_ROW(enable_limit),
+         FB_ROW(io_loss_grace), FB_ROW(io_latency))
 
 FB_TABLE(NamespaceLimits, NamespaceLimits, FB_ROW(atomic_write), FB_ROW(atomic_power_fail), FB_ROW(atomic_compare_write), FB_ROW(boundary),
          FB_ROW(boundary_power_fail), FB_ROW(boundary_offset), FB_ROW(optimal_boundary), FB_ROW(write_granularity), FB_ROW(write_alignment),

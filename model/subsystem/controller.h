@@ -2,36 +2,16 @@
 // is a part with a header of its own.
 #pragma once
 
-#include <array>
 #include <map>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "model/subsystem/admin_capacity.h"
-#include "model/subsystem/admin_cross_controller_reset.h"
-#include "model/subsystem/admin_directives.h"
-#include "model/subsystem/admin_features.h"
-#include "model/subsystem/admin_firmware.h"
-#include "model/subsystem/admin_identify.h"
-#include "model/subsystem/admin_lba_status.h"
-#include "model/subsystem/admin_lockdown.h"
-#include "model/subsystem/admin_log.h"
-#include "model/subsystem/admin_namespace.h"
-#include "model/subsystem/admin_sanitize.h"
-#include "model/subsystem/admin_security.h"
-#include "model/subsystem/admin_self_test.h"
-#include "model/subsystem/error_log.h"
-#include "model/subsystem/io.h"
-#include "model/subsystem/io_copy.h"
-#include "model/subsystem/io_key_values.h"
-#include "model/subsystem/io_placement.h"
-#include "model/subsystem/io_reservations.h"
-#include "model/subsystem/io_zones.h"
-#include "model/subsystem/keep_alive.h"
 #include "model/subsystem/controller_features.h"
+#include "model/subsystem/controller_parts.h"
 #include "model/subsystem/event_queue.h"
+#include "model/subsystem/host_identity.h"
 #include "model/subsystem/namespace.h"
 #include "model/subsystem/observer.h"
 #include "model/subsystem/queue.h"
@@ -45,14 +25,6 @@ namespace fb::subsystem {
 
 class Subsystem;
 class ZoneTable;
-
-/// Who is at the other end of an association.
-struct HostIdentity {
-  std::array<std::uint8_t, 16> hostid = {};
-  std::string hostnqn;
-  /// The name under which it found the subsystem.
-  std::string subnqn;
-};
 
 class Controller {
  public:
