@@ -202,7 +202,13 @@ def stas_by_configuration(scene: Scene) -> str:
 
 
 def announcer() -> Root:
-    return root.build("avahi", RELEASE, ANNOUNCER)
+    """With the user that the installation of Avahi would have made. Inside there is one user only."""
+    made = root.build("avahi", RELEASE, ANNOUNCER)
+    for name, line in (("passwd", "avahi:x:0:0::/:/bin/false\n"), ("group", "avahi:x:0:\n")):
+        known = made.folder / "etc" / name
+        if "avahi:" not in known.read_text():
+            known.write_text(known.read_text() + line)
+    return made
 
 
 @contextmanager
