@@ -21,7 +21,7 @@ DISCOVERY_PORT, REFERRED_PORT = 8009, 8010
 ADDED_NQN, REFERRED_NQN = f"{TARGET_NQN}.added", f"{TARGET_NQN}.referred"
 # For mDNS on our side of the link; the guest has its own.
 ANNOUNCER = Userland(("avahi-daemon", "dbus-daemon", "dbus-system-bus-common"), FOR_INSTALLATION)
-PATIENCE_S = 120
+PATIENCE_S = 180
 
 # What the installation of the packages would have made, and what a service manager starts. Events reach stafd through udev.
 SERVICES = f"""set -e
@@ -247,7 +247,7 @@ def wait_until(folder: pathlib.Path, name: str, process: subprocess.Popen, ready
 
 
 @cell("stas-mdns", "nvme-stas 2.4 and Avahi of Debian 13: stafd finds our discovery service, which our target announces by multicast DNS; "
-      "the target goes and comes back", kernels=("7.3",), flavour="7.3+nvme-stas", limit_s=500, prepare=announcer)
+      "the target goes and comes back", kernels=("7.3",), flavour="7.3+nvme-stas", limit_s=900, recorded=False, prepare=announcer)
 def stas_by_mdns(scene: Scene) -> str:
     first = {(OWN, str(DISCOVERY_PORT)), (TARGET_NQN, "4420")}
     with daemons(scene, zeroconf=True) as guest, announced(scene) as environment:
