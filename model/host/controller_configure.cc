@@ -2,6 +2,7 @@
 // queues, I/O queues, events, namespaces.
 #include "model/host/controller_admin.h"
 #include "model/host/fault_points.h"
+#include "model/host/recovery_fault_points.h"
 #include "wire/fabrics/property.h"
 #include "wire/fabrics/transports.h"
 #include "wire/nvme/features.h"
@@ -320,7 +321,8 @@ void Controller::configure_events() {
   }
   std::uint32_t wanted = bits::namespace_attribute | bits::firmware_activation | bits::ana_change | bits::discovery_log;
   if (facts_.zoned) wanted |= bits::zone_descriptor;
-  if (facts_.reset_limit != 0 && options_.cross_controller_reset) wanted |= bits::cross_controller_reset;
+  const bool follows_resets = facts_.reset_limit != 0 && options_.cross_controller_reset && !departs(point::reset_log_unread);
+  if (follows_resets) wanted |= bits::cross_controller_reset;
   wanted &= facts_.oaes;
   if (!facts_.discovery) wanted |= 0x1F;  // every critical warning of SMART
   if (departs(point::aer_config_unsupported)) {
