@@ -136,14 +136,18 @@ CONFORMANCE_CASE(disconnect_is_answered_last, "fabrics.disconnect.last-response"
   RawAssociation& association = bench.associate({.cattr = kIndividually});
   host::RawQueue& queue = association.open_io({}, RawAssociation::kUsual, kIndividually);
   host::RawQueue& other = association.open_io(bench.io_qid(1), RawAssociation::kUsual, kIndividually);
-  const auto reply = queue.send(host::disconnect()).wait_for(5_s);
-  check.require(reply && reply->answered(), "Disconnect is answered");
-  check.success(*reply, "Disconnect");
-  queue.post({.sqe = host::flush(bench.nsid())});
-  const auto late = queue.next_response().wait_for(500_ms);
-  check.that(!late || !late->answered(), "the response to Disconnect is the last on its queue", "a Flush behind it was answered");
-  expect_association(check, association, "the admin queue goes on");
+  const auto end = [&](host::RawQueue& which) {
+    const auto reply = which.send(host::disconnect()).wait_for(5_s);
+    check.require(reply && reply->answered(), "Disconnect is answered");
+    check.success(*reply, "Disconnect");
+    which.post({.sqe = host::flush(bench.nsid())});
+    const auto late = which.next_response().wait_for(500_ms);
+    check.that(!late || !late->answered(), "the response to Disconnect is the last on its queue", "a Flush behind it was answered");
+    expect_association(check, association, "the admin queue goes on");
+  };
+  end(queue);
   check.success(answered(check, other.send(host::flush(bench.nsid())).wait()), "Flush on another queue");
+  end(other);
 }
 
 CONFORMANCE_CASE(lost_io_queue_ends_the_association, "fabrics.association.io-queue-lost", roles::controller) {
