@@ -60,7 +60,7 @@ class Suite {
   py::list cases(const std::vector<std::string>& suites, const std::vector<std::string>& globs,
                  const std::vector<std::string>& roles) const {
     Selection wanted{suites, globs, roles, product_.transport};
-    if (!product_.embedded && wanted.roles.empty()) wanted.roles = roles_of(product_);
+    if (!product_.embedded && wanted.roles.empty()) wanted.roles = usual_roles_of(product_);
     py::list all;
     for (const CaseInfo* info : or_throw(select(all_cases(), wanted))) {
       py::list transports;

@@ -131,7 +131,7 @@ void check_date(const std::string& date) {
 std::vector<const CaseInfo*> cases_for(const Product& product, const Selection& selection) {
   Selection wanted = selection;
   const std::vector<std::string> are = roles_of(product);
-  if (!product.embedded && wanted.roles.empty()) wanted.roles = are;
+  if (!product.embedded && wanted.roles.empty()) wanted.roles = usual_roles_of(product);
   // The rest is about the fabric, which is the bench's here.
   if (is_library(product) && wanted.suites.empty() && wanted.cases.empty()) wanted.suites = {"nvme"};
   for (const std::string& role : product.embedded ? std::vector<std::string>{} : wanted.roles) {

@@ -36,6 +36,9 @@ namespace fb::cli {
 
 namespace {
 
+/// The name of a centralized discovery controller unless somebody says otherwise.
+constexpr std::string_view kCdcNqn = "nqn.2026-11.org.fabricbench:cdc";
+
 struct TargetArguments {
   std::vector<std::string> listen;
   std::vector<std::string> discovery_listen;
@@ -62,6 +65,7 @@ struct TargetArguments {
   std::string capture;
   std::string control;
   bool mdns = false;
+  bool cdc = false;
 };
 
 /// The sockets of a target, all of one address.
@@ -196,7 +200,12 @@ void check_names(const TargetArguments& arguments) {
   if (arguments.nqn == fabrics::kDiscoveryNqn || arguments.nqn == arguments.discovery_nqn) {
     throw UserError("--nqn " + arguments.nqn + " is the name of the discovery service; the subsystem needs one of its own");
   }
-  if (arguments.namespaces.empty()) {
+  if (arguments.cdc && (!arguments.namespaces.empty() || !arguments.control.empty() || !arguments.discovery_listen.empty())) {
+    throw UserError(
+        "--cdc: a centralized discovery controller has no subsystem of its own; leave out --namespace, --discovery-listen and "
+        "--control");
+  }
+  if (arguments.namespaces.empty() && !arguments.cdc) {
     throw UserError("no --namespace: hosts would find no disk; add one (--namespace 64M), or use --namespace none if that is intended");
   }
   const bool none = std::ranges::find(arguments.namespaces, "none") != arguments.namespaces.end();
@@ -391,10 +400,15 @@ int run_target(const TargetArguments& arguments) {
   TargetSockets sockets(session, address, arguments.tls.on);  // outlives the target's channels
   subsystem::DiscoveryOptions discovery;
   discovery.unique_nqn = arguments.discovery_nqn;
+  if (arguments.cdc && discovery.unique_nqn.empty()) discovery.unique_nqn = kCdcNqn;
+  discovery.list_itself = arguments.cdc;
   subsystem::Target target(world, hooks, discovery);
+  if (arguments.cdc) {
+    target.discovery().set_central({.centralized = true, .registers = true, .extended_entries = true, .unfiltered = true});
+  }
   sockets.begin(target, {hooks, tls.get(), security, left_out});
-  add_disk(target, subsystem_options(arguments, tls), arguments);
-  for (std::size_t i = 0; i < urls.size(); ++i) sockets.add(urls[i], i >= arguments.listen.size());
+  if (!arguments.cdc) add_disk(target, subsystem_options(arguments, tls), arguments);
+  for (std::size_t i = 0; i < urls.size(); ++i) sockets.add(urls[i], arguments.cdc || i >= arguments.listen.size());
   for (const subsystem::Referral& referral : referrals) target.discovery().add_referral(referral);
   if (told) {
     ToldDevice* const device = rdma && arguments.device.software() ? &told_device : nullptr;
@@ -422,6 +436,7 @@ void add_target(CLI::App& app, Outcome& outcome) {
            "  fabricbench target --listen tcp://127.0.0.1:4420 --namespace 64M\n"
            "  fabricbench target --listen tcp://127.0.0.1:4420 --namespace 64M --tls --psk-file keys\n"
            "  fabricbench target --listen tcp://127.0.0.1:4420 --discovery-listen tcp://127.0.0.1 --namespace 64M\n"
+           "  fabricbench target --cdc --listen tcp://127.0.0.1:8009\n"
            "  fabricbench target --listen rdma://127.0.0.2:4420 --namespace 1G,file=disk.img,bs=4096\n"
            "  fabricbench target --listen rdma://192.0.2.7:4420 --device verbs:rxe0 --namespace 1G\n"
            "  fabricbench target --listen tcp://127.0.0.1:4420 --namespace 64M --control unix:/run/user/1000/disk.sock\n",
@@ -435,6 +450,8 @@ void add_target(CLI::App& app, Outcome& outcome) {
       ->type_name("URL");
   command->add_option("--discovery-nqn", arguments->discovery_nqn, "Unique NQN of the discovery service, beside the well-known one")
       ->type_name("NQN");
+  command->add_flag("--cdc", arguments->cdc,
+                    "Serve a centralized discovery controller instead: hosts and discovery controllers register with it");
   command->add_option("--referral", arguments->referrals, "Add a referral to this discovery service; may be repeated")->type_name("URL");
   command
       ->add_option("--local", arguments->local,

@@ -18,8 +18,8 @@ from fabricbench.ladder import Said, text
 
 #: Names that stand for several suites.
 ALIASES = {
-    "nvmeof": ["fabrics", "nvme", "tcp", "auth"],
-    "all": ["fabrics", "nvme", "rdma", "cm", "tcp", "auth", "mctp", "mi"],
+    "nvmeof": ["fabrics", "discovery", "nvme", "tcp", "auth"],
+    "all": ["fabrics", "discovery", "nvme", "rdma", "cm", "tcp", "auth", "mctp", "mi"],
 }
 
 

@@ -16,7 +16,7 @@ import sys
 import yaml
 
 LEVELS = {"mandatory", "recommended", "informative"}
-ROLES = {"controller", "host", "requester", "responder", "endpoint", "management-requester", "bus",
+ROLES = {"controller", "cdc", "ddc", "host", "requester", "responder", "endpoint", "management-requester", "bus",
          "provider", "consumer"}
 STATES = {"todo", "exception"}
 CONFIDENCE = {"confirmed", "read", "memory"}

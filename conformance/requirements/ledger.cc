@@ -62,6 +62,11 @@ std::string citation(const Requirement& requirement) {
   return text;
 }
 
-std::string_view suite_of(std::string_view requirement) { return requirement.substr(0, requirement.find('.')); }
+std::string_view suite_of(std::string_view requirement) {
+  for (const std::string_view begin : {"fabrics.discovery.", "fabrics.host.discovery."}) {
+    if (requirement.starts_with(begin)) return "discovery";
+  }
+  return requirement.substr(0, requirement.find('.'));
+}
 
 }  // namespace fb::conformance

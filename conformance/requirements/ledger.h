@@ -43,7 +43,7 @@ const Requirement* find_requirement(std::string_view id);
 /// "NVMe Base 2.3, 8.1.26 Sanitize Operations".
 std::string citation(const Requirement& requirement);
 
-/// The first word of an id is its suite: "fabrics".
+/// The first word of an id is its suite, "fabrics", but for the ids of discovery in other areas: "fabrics.discovery.many".
 std::string_view suite_of(std::string_view requirement);
 
 }  // namespace fb::conformance

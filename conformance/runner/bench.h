@@ -58,6 +58,14 @@ struct BenchOf<Role::controller> {
   using Type = ControllerBench;
 };
 template <>
+struct BenchOf<Role::cdc> {
+  using Type = ControllerBench;
+};
+template <>
+struct BenchOf<Role::ddc> {
+  using Type = ControllerBench;
+};
+template <>
 struct BenchOf<Role::host> {
   using Type = HostBench;
 };

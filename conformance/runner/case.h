@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "conformance/requirements/ledger.h"
 #include "conformance/requirements/requirement_id.h"
 #include "conformance/runner/bench.h"
 #include "conformance/runner/check.h"
@@ -177,7 +178,7 @@ struct CaseInfo {
   CaseOptions options;
   std::string_view file;
 
-  std::string_view suite() const { return requirement.substr(0, requirement.find('.')); }
+  std::string_view suite() const { return suite_of(requirement); }
 };
 
 /// What is said in place of FAIL where the rule of the case is from memory, nobody having read it in its document; empty for

@@ -152,6 +152,7 @@ EmbeddedController::EmbeddedController(World& world, const ControllerPlace& plac
     setup.tcp.security = setup.security;
     setup.subsystem.authentication.on_psk = [side = tls_.get()](const auth::GeneratedPsk& made) { side->keep(made); };
   }
+  target_.discovery().set_central(setup.central);
   subsystem_ = &target_.add_subsystem(setup.subsystem);
   for (subsystem::NamespaceOptions& options : setup.namespaces) {
     const auto added = subsystem_->add_namespace(std::move(options));

@@ -10,6 +10,7 @@
 #include "model/tls/tls_side.h"
 #include "model/deviations/deviation.h"
 #include "model/host/types.h"
+#include "model/subsystem/centralized_options.h"
 #include "model/subsystem/options.h"
 #include "model/transport/rdma_controller.h"
 #include "model/transport/rdma_host.h"
@@ -69,6 +70,9 @@ struct EmbeddedSetup {
 
   /// The management roles; managed_setup.h.
   std::unique_ptr<ManagedSetup> managed;
+
+  /// What the discovery service has of centralized discovery.
+  subsystem::CentralizedOptions central;
 };
 
 inline constexpr std::uint16_t kNvmePort = 4420;

@@ -177,6 +177,8 @@ std::vector<std::string> meet_host(const Product& product) {
 std::unique_ptr<Bench> make_bench(World& world, Role role, const Environment& environment) {
   switch (role) {
     case Role::controller:
+    case Role::cdc:
+    case Role::ddc:
       return std::make_unique<ControllerBench>(world, environment);
     case Role::host:
       return std::make_unique<HostBench>(world, environment);

@@ -17,14 +17,16 @@ enum class Role : std::uint8_t {
   bus,
   provider,
   consumer,
+  cdc,  ///< a centralized discovery controller
+  ddc,  ///< a direct discovery controller, as a centralized one meets it
 };
 
 namespace roles {
 using enum Role;
 }  // namespace roles
 
-inline constexpr std::string_view kRoleNames[] = {"controller",           "host", "requester", "responder", "endpoint",
-                                                  "management-requester", "bus",  "provider",  "consumer"};
+inline constexpr std::string_view kRoleNames[] = {"controller", "host",     "requester", "responder", "endpoint", "management-requester",
+                                                  "bus",        "provider", "consumer",  "cdc",       "ddc"};
 
 constexpr std::string_view name_of(Role role) { return kRoleNames[static_cast<std::size_t>(role)]; }
 
@@ -33,6 +35,9 @@ constexpr bool manages(Role role) { return role == Role::endpoint || role == Rol
 
 /// Roles of NetworkDirect and NDK: what they run over is the programming interface.
 constexpr bool programs(Role role) { return role == Role::provider || role == Role::consumer; }
+
+/// Discovery controllers that take part in centralized discovery; the bench meets them as it does any controller.
+constexpr bool discovers(Role role) { return role == Role::cdc || role == Role::ddc; }
 
 constexpr std::optional<Role> role_named(std::string_view name) {
   for (std::size_t i = 0; i < std::size(kRoleNames); ++i) {

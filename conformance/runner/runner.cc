@@ -154,7 +154,14 @@ std::vector<std::string> roles_of(const Product& product) {
   if (!product.device.empty()) return {"requester", "responder"};
   if (product.is_host()) return {"host"};
   if (product.transport == kProviderTransport) return {"provider"};
-  return {is_medium(product.transport) ? "endpoint" : "controller"};
+  if (is_medium(product.transport)) return {"endpoint"};
+  return {"controller", "cdc", "ddc"};
+}
+
+std::vector<std::string> usual_roles_of(const Product& product) {
+  std::vector<std::string> roles = roles_of(product);
+  std::erase_if(roles, [](const std::string& role) { return discovers(role_named(role).value_or(Role::controller)); });
+  return roles;
 }
 
 namespace {

@@ -178,6 +178,8 @@ bool is_real_controller(const Product& product);
 
 /// Roles of the cases that such a product can be held against; of the embedded one all.
 std::vector<std::string> roles_of(const Product& product);
+/// Those of them that are run unless somebody selects others: only its owner knows what a discovery controller is to be.
+std::vector<std::string> usual_roles_of(const Product& product);
 
 /// The case that must fail with such a product, and whether it did for its own reason.
 const CaseInfo& canary_case(const Product& product = {});

@@ -15,7 +15,7 @@ using deviations::Deviation;
 bool concerns(const Deviation& deviation, const CaseInfo& info) {
   switch (deviation.product) {
     case deviations::Product::controller:
-      return info.role == Role::controller;
+      return info.role == Role::controller || discovers(info.role);
     case deviations::Product::host:
       return info.role == Role::host;
     case deviations::Product::rdma:

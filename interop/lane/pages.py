@@ -10,7 +10,7 @@ from interop.lane.evidence import Evidence
 from interop.lane.matrix import CELLS
 
 WIDTH = 110
-AREAS = ("fabrics", "nvme", "tcp", "rdma", "cm", "auth", "mctp", "mi")
+AREAS = ("fabrics", "discovery", "nvme", "tcp", "rdma", "cm", "auth", "mctp", "mi")
 TRANSPORTS = {"rdma": "RDMA", "tcp": "TCP"}
 # Who it is, and where its sources are, by how the path in a profile begins.
 PARTS = (("host/tcp.c", "nvme-tcp, Linux's host", "drivers/nvme/"), ("host/", "Linux's NVMe host", "drivers/nvme/"),

@@ -8,6 +8,7 @@
 #include "model/subsystem/fault_points.h"
 #include "model/subsystem/discovery.h"
 #include "model/subsystem/management.h"
+#include "model/subsystem/registration_fault_points.h"
 #include "model/subsystem/subsystem.h"
 #include "wire/nvme/sqe.h"
 
@@ -170,7 +171,9 @@ void Controller::deliver_events() {
 std::uint32_t IdentifyCommand::optional_events() const {
   if (DiscoveryService* const discovery = subsystem_.discovery()) {
     // Without a keep alive timeout there is no lasting association that an event could be sent on.
-    return discovery->options().persistent && controller_.features_.kato_ms != 0 ? nvme::event_config_bits::discovery_log : 0;
+    if (!discovery->options().persistent || controller_.features_.kato_ms == 0) return 0;
+    const bool hosts = discovery->central().registers && !departs(departure::cdc_events_missing);
+    return nvme::event_config_bits::discovery_log | (hosts ? nvme::event_config_bits::host_discovery : 0u);
   }
   std::uint32_t events = nvme::event_config_bits::namespace_attribute;
   if (subsystem_.options().ana) events |= nvme::event_config_bits::ana_change;
@@ -221,6 +224,14 @@ void Controller::on_discovery_changed() {
   if ((features_.events & nvme::event_config_bits::discovery_log) != 0 || departs(departure::event_mask_ignored)) {
     raise({nvme::EventType::notice, nvme::event_info::notice_discovery_log, static_cast<std::uint8_t>(nvme::LogPage::discovery)});
   }
+}
+
+void Controller::on_hosts_changed() {
+  const bool asked = (features_.events & nvme::event_config_bits::host_discovery) != 0;
+  if (!asked && !departs(departure::host_event_unasked)) return;
+  const bool other = departs(departure::host_event_page);
+  raise({nvme::EventType::notice, nvme::event_info::notice_host_discovery_log,
+         static_cast<std::uint8_t>(other ? nvme::LogPage::discovery : nvme::LogPage::host_discovery)});
 }
 
 void Controller::on_temperature() {

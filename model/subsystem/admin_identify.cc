@@ -7,6 +7,7 @@
 #include "model/subsystem/cross_reset_fault_points.h"
 #include "model/subsystem/kv_fault_points.h"
 #include "model/subsystem/placement_fault_points.h"
+#include "model/subsystem/registration_fault_points.h"
 #include "model/subsystem/discovery.h"
 #include "model/subsystem/subsystem.h"
 #include "wire/nvme/identify_controller.h"
@@ -280,7 +281,8 @@ void IdentifyCommand::fill_identify_controller(MutableBytes page) const {
       .set(id::msdbd, facts.msdbd)
       .set(id::ofcs, deletion ? nvme::ofcs_bits::disconnect : 0u);
   if (discovery != nullptr) {
-    out.set(id::dctype, nvme::DiscoveryControllerType::direct);
+    const bool centralized = discovery->central().centralized ? !departs(departure::cdc_type) : departs(departure::ddc_type);
+    out.set(id::dctype, centralized ? nvme::DiscoveryControllerType::central : nvme::DiscoveryControllerType::direct);
   } else {
     fill_io_controller(page);
   }

@@ -9,6 +9,7 @@
 #include "model/subsystem/discovery.h"
 #include "model/subsystem/kv_fault_points.h"
 #include "model/subsystem/placement_fault_points.h"
+#include "model/subsystem/registration_fault_points.h"
 #include "model/subsystem/subsystem.h"
 #include "wire/nvme/identify_misc.h"
 #include "wire/nvme/logs.h"
@@ -69,10 +70,8 @@ bool LogPages::log_supported(std::uint8_t lid) const {
       return !discovery && subsystem_.options().reservations;
     case LogPage::changed_zones:
       return !discovery && subsystem_.options().zoned.supported;
-    case LogPage::discovery:
-      return discovery;
     default:
-      return false;
+      return controller_.registration_.supports_log(lid);
   }
 }
 
@@ -122,6 +121,8 @@ void LogPages::get_log_page(const Command& command) {
       controller_.genctr_known_ = true;
     }
   }
+  const bool hosts = lid == static_cast<std::uint8_t>(LogPage::host_discovery) && discovery;
+  if (hosts && controller_.registration_.host_log_is_stale(offset) && queue.refuse(command, check::log_restart)) return;
   if (!log_request_ok(command, static_cast<LogPage>(lid))) return;
   const Bytes page = log_page(command, lid);
   if (offset > page.size() && queue.refuse(command, check::log_offset)) return;
@@ -222,8 +223,10 @@ Bytes LogPages::log_page(const Command& command, std::uint8_t lid) {
     case LogPage::lost_host:
       return controller_.cross_reset_.lost_host_log();
     case LogPage::discovery:
-      if (subsystem_.discovery() == nullptr) break;
-      return subsystem_.discovery()->log_for(controller_.host_.hostnqn);
+    case LogPage::host_discovery:
+    case LogPage::ave_discovery:
+    case LogPage::pull_model_request:
+      return controller_.registration_.log(command);
     default:
       break;
   }
@@ -234,7 +237,9 @@ Bytes LogPages::log_supported_pages() const {
   Bytes page(nvme::SupportedPages::size);
   for (unsigned lid = 0; lid < 256; ++lid) {
     if (!log_supported(static_cast<std::uint8_t>(lid))) continue;
-    edit_element<nvme::SupportedPage>(page, nvme::supported_pages::lids, lid).set(nvme::supported_page::lsupp, true);
+    edit_element<nvme::SupportedPage>(page, nvme::supported_pages::lids, lid)
+        .set(nvme::supported_page::lsupp, true)
+        .set(nvme::supported_page::lidsp, controller_.registration_.log_parameter(static_cast<std::uint8_t>(lid)));
   }
   return page;
 }
@@ -302,10 +307,11 @@ Bytes LogPages::log_effects(std::uint8_t command_set) const {
     auto admin = edit_element<nvme::CommandEffect>(page, nvme::command_effects::acs, opcode);
     const bool extra =
         departs(departure::effects_too_many) && code == static_cast<std::uint8_t>(nvme::AdminOpcode::virtualization_management);
-    const bool missing = departs(departure::effects_missing) && code == static_cast<std::uint8_t>(nvme::AdminOpcode::identify);
-    const bool hidden =
-        departs(departure::ccr_effects_missing) && code == static_cast<std::uint8_t>(nvme::AdminOpcode::cross_controller_reset);
-    if ((controller_.admin_supported(code) || extra) && !missing && !hidden) {
+    const auto is = [code](nvme::AdminOpcode one) { return code == static_cast<std::uint8_t>(one); };
+    const bool missing = (departs(departure::effects_missing) && is(nvme::AdminOpcode::identify)) ||
+                         (departs(departure::ccr_effects_missing) && is(nvme::AdminOpcode::cross_controller_reset)) ||
+                         (departs(departure::cdc_command_missing) && is(nvme::AdminOpcode::discovery_information_management));
+    if ((controller_.admin_supported(code) || extra) && !missing) {
       const AdminCommand* const known = AdminCommand::find(code);
       const AdminEffects effects = known != nullptr ? known->effects : AdminEffects{};
       admin.set(ce::csupp, true)

@@ -4,6 +4,8 @@
 #include <iterator>
 
 #include "model/subsystem/controller.h"
+#include "model/subsystem/discovery.h"
+#include "model/subsystem/registration_fault_points.h"
 #include "model/subsystem/subsystem.h"
 
 namespace fb::subsystem {
@@ -26,6 +28,14 @@ const AdminCommand* AdminCommand::find(std::uint8_t opcode) {
   static constexpr auto firmware = [](const Controller& c) { return nvm(c) && options(c).firmware_update.slots != 0; };
   static constexpr auto security = [](const Controller& c) { return nvm(c) && options(c).security; };
   static constexpr auto directives = [](const Controller& c) { return nvm(c) && options(c).directives.supported; };
+  static constexpr auto registers = [](const Controller& c) {
+    const DiscoveryService* const discovery = c.subsystem_.discovery();
+    return discovery != nullptr ? discovery->central().registers : c.departs(departure::io_registers);
+  };
+  static constexpr auto centralized = [](const Controller& c) {
+    return c.subsystem_.discovery() != nullptr && c.subsystem_.discovery()->central().centralized;
+  };
+  static constexpr auto zoning = [](Controller& c, const Command& command) { c.registration_.zoning(command); };
   static constexpr AdminEffects kInventory = {.inventory = true};
   static constexpr AdminCommand kCommands[] = {
       {AdminOpcode::get_log_page, always, [](Controller& c, const Command& command) { c.logs_.get_log_page(command); }},
@@ -72,6 +82,12 @@ const AdminCommand* AdminCommand::find(std::uint8_t opcode) {
        [](Controller& c, const Command& command) { c.self_test_.self_test(command); }},
       {AdminOpcode::directive_send, directives, [](Controller& c, const Command& command) { c.directives_.directive(command); }},
       {AdminOpcode::directive_receive, directives, [](Controller& c, const Command& command) { c.directives_.directive(command); }},
+      {AdminOpcode::discovery_information_management, registers,
+       [](Controller& c, const Command& command) { c.registration_.manage(command); },
+       [](Controller& c, const Command& command) { c.registration_.manage_data(command); }},
+      {AdminOpcode::fabric_zoning_receive, centralized, zoning},
+      {AdminOpcode::fabric_zoning_lookup, centralized, zoning},
+      {AdminOpcode::fabric_zoning_send, centralized, zoning},
       {AdminOpcode::lockdown, [](const Controller& c) { return nvm(c) && options(c).lockdown.supported && c.subsystem_.has_version(2, 0); },
        [](Controller& c, const Command& command) { c.lockdown_.lockdown(command); }},
       {AdminOpcode::capacity_management,

@@ -336,6 +336,26 @@ struct Check {
   X(kv_identify_blocks, "kv.identify.blocks", invalid_io_command_set, 1)                           \
   X(kv_identify_nvm, "kv.identify.nvm", invalid_io_command_set, 1)                                 \
   X(compare_mismatch, "compare.mismatch", compare_failure, 1)                                      \
+  X(registration_task, "registration.task", invalid_field, 1)                                      \
+  X(registration_length, "registration.length", invalid_field, 1)                                  \
+  X(registration_format, "registration.format", invalid_field, 1)                                  \
+  X(registration_type, "registration.type", invalid_field, 1)                                      \
+  X(registration_port_local, "registration.port_local", invalid_field, 1)                          \
+  X(registration_key, "registration.key", invalid_field, 1)                                        \
+  X(registration_host_key, "registration.host.key", invalid_field, 1)                              \
+  X(registration_none, "registration.register.none", invalid_field, 1)                             \
+  X(registration_none_removed, "registration.deregister.none", invalid_field, 1)                   \
+  X(registration_update_two, "registration.update.two", invalid_field, 1)                          \
+  X(registration_host_format, "registration.host.format", invalid_discovery_information, 1)        \
+  X(registration_entry_length, "registration.entry.length", invalid_field, 1)                      \
+  X(registration_no_attribute, "registration.host.attributes", invalid_discovery_information, 1)   \
+  X(registration_attribute_length, "registration.attribute.length", invalid_field, 1)              \
+  X(registration_host_identifier, "registration.host.identifier", invalid_discovery_information, 1) \
+  X(registration_subsystem_identifier, "registration.subsystem.identifier", invalid_discovery_information, 1) \
+  X(registration_host_fields, "registration.host.fields", invalid_discovery_information, 1)        \
+  X(registration_address_twice, "registration.address.twice", invalid_field, 1)                    \
+  X(registration_capacity, "registration.capacity", insufficient_discovery_resources, 0)           \
+  X(zoning_disabled, "zoning.disabled", requested_function_disabled, 1)                            \
   X(fused_missing, "fused.missing", aborted_missing_fused, 0)                                      \
   X(fused_failed, "fused.failed", aborted_failed_fused, 0)                                         \
   X(fused_operation, "fused.operation", invalid_field, 1)                                          \

@@ -70,6 +70,7 @@ void Controller::begin_association(Queue& admin, HostIdentity host, std::uint32_
   traffic_ = false;
   watch_idleness();
   if (departs(departure::kato_before_ready)) keep_alive_.restart_keep_alive();
+  registration_.begin_association();
 }
 
 Queue* Controller::io_queue(std::uint16_t qid) const {
@@ -105,6 +106,7 @@ void Controller::end_association(std::string_view why) {
   events_.reset();
   cross_reset_.operations_.clear();
   cross_reset_.lost_.clear();
+  registration_.end_association();
   subsystem_.reap_later();
 }
 

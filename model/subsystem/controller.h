@@ -91,6 +91,8 @@ class Controller {
   void on_namespace_changed(std::uint32_t nsid);
   void on_ana_changed(nvme::AnaState state);
   void on_discovery_changed();
+  /// What hosts have registered is another.
+  void on_hosts_changed();
   void on_temperature();
   /// Bits of the critical warning that were not set before.
   void on_critical_warning(std::uint8_t news);
@@ -194,6 +196,7 @@ class Controller {
   friend class FeatureCommands;
   friend class FirmwareCommands;
   friend class NamespaceCommands;
+  friend class RegistrationCommands;
   friend class SanitizeCommands;
   friend class DirectiveCommands;
   friend class LbaStatusCommands;
@@ -256,6 +259,7 @@ class Controller {
   FeatureCommands feature_commands_{*this};
   FirmwareCommands firmware_{*this};
   NamespaceCommands namespace_commands_{*this};
+  RegistrationCommands registration_{*this};
   SanitizeCommands sanitize_{*this};
   DirectiveCommands directives_{*this};
   LbaStatusCommands lba_status_{*this};

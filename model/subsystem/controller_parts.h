@@ -11,6 +11,7 @@
 #include "model/subsystem/admin_lockdown.h"
 #include "model/subsystem/admin_log.h"
 #include "model/subsystem/admin_namespace.h"
+#include "model/subsystem/admin_registration.h"
 #include "model/subsystem/admin_sanitize.h"
 #include "model/subsystem/admin_security.h"
 #include "model/subsystem/admin_self_test.h"

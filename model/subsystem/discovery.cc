@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/subsystem/fault_points.h"
+#include "model/subsystem/registration_fault_points.h"
 #include "wire/fabrics/connect.h"
 #include "wire/fabrics/discovery_log.h"
 
@@ -33,6 +33,9 @@ constexpr std::uint16_t kSmallestAdminQueue = 32;
 
 DiscoveryService::DiscoveryService(World& world, DiscoveryOptions options, SubsystemHooks* hooks)
     : options_(std::move(options)), subsystem_(world, subsystem_options(options_), hooks, *this) {}
+
+/// An association that ends tells the registry.
+DiscoveryService::~DiscoveryService() { subsystem_.end_associations("the discovery service stops"); }
 
 bool DiscoveryService::answers_to(std::string_view nqn) const {
   return nqn == fabrics::kDiscoveryNqn || (!options_.unique_nqn.empty() && nqn == options_.unique_nqn);
@@ -95,6 +98,7 @@ void DiscoveryService::append_entry(Bytes& log, const Port& port, Subsystem& sub
   if (self && options_.persistent) {
     entry.set(de::eflags, fabrics::eflags_bits::persistent_connections);
   }
+  if (subsystem_.departs(departure::log_ncc)) entry.set(de::eflags, entry.get(de::eflags) | fabrics::eflags_bits::no_cdc_connectivity);
   const bool words = subsystem_.departs(departure::discovery_trsvcid);
   fb::set_text(entry, de::trsvcid, words ? "nvme" : at.trsvcid, ' ');
   fb::set_text(entry, de::subnqn, facts.nqn, '\0');
@@ -130,21 +134,94 @@ void DiscoveryService::append_referral(Bytes& log, const Referral& referral) {
   log.insert(log.end(), entry.bytes().begin(), entry.bytes().end());
 }
 
-Bytes DiscoveryService::log_for(std::string_view hostnqn) {
+void DiscoveryService::extend_entries(Bytes& log) {
+  Bytes made(log.begin(), log.begin() + fabrics::DiscoveryHeader::size);
+  for (std::size_t at = fabrics::DiscoveryHeader::size; at < log.size(); at += fabrics::DiscoveryEntry::size) {
+    const Bytes entry = fabrics::extended(ByteView{log}.subspan(at, fabrics::DiscoveryEntry::size), {});
+    made.insert(made.end(), entry.begin(), entry.end());
+  }
+  log = std::move(made);
+}
+
+bool DiscoveryService::honors(const Reader& reader, std::uint8_t bit) const {
+  const CentralizedOptions& central = central_;
+  const bool can = bit == fabrics::discovery_lsp_bits::extended     ? central.extended_entries
+                   : bit == fabrics::discovery_lsp_bits::port_local ? central.port_local && !central.centralized
+                                                                    : central.unfiltered;
+  return can && (reader.lsp & bit) != 0;
+}
+
+bool DiscoveryService::lists(const Reader& reader, const Port& port, Subsystem& subsystem) {
+  const bool all = honors(reader, fabrics::discovery_lsp_bits::all_subsystems);
+  bool local = honors(reader, fabrics::discovery_lsp_bits::port_local);
+  if (local && all && subsystem_.departs(departure::log_all_local)) local = false;
+  if (reader.lsp == 0 && subsystem_.departs(departure::log_port_local_unasked)) local = true;
+  const Port* const here = subsystem_.departs(departure::log_port_local_own) && !ports_.empty() ? ports_.front() : reader.port;
+  if (local && here != nullptr && &port != here && !subsystem_.departs(departure::log_port_local)) return false;
+  if (subsystem.discovery() != nullptr) return options_.list_itself;
+  if (all && !subsystem_.departs(departure::log_all)) return true;
+  if (reader.lsp == 0 && subsystem_.departs(departure::log_all_unasked)) return true;
+  return subsystem.host_allowed(reader.hostnqn) || subsystem_.departs(departure::discovery_filter);
+}
+
+std::uint8_t DiscoveryService::flags_for(const Reader& reader) {
+  unsigned flags = 0;
+  const auto set = [&](std::uint8_t lsp, std::uint8_t dlpf, std::string_view missing, std::string_view always) {
+    if ((honors(reader, lsp) && !subsystem_.departs(missing)) || (!always.empty() && subsystem_.departs(always))) flags |= dlpf;
+  };
+  using namespace fabrics;
+  set(discovery_lsp_bits::port_local, dlpf_bits::port_local, departure::log_port_local_flag, departure::log_port_local_always);
+  set(discovery_lsp_bits::all_subsystems, dlpf_bits::all_subsystems, departure::log_all_flag, departure::log_all_always);
+  if (registry_.any_extended()) set(discovery_lsp_bits::extended, dlpf_bits::extended, departure::log_extended_flag, {});
+  return static_cast<std::uint8_t>(flags);
+}
+
+Bytes DiscoveryService::log_for(const Reader& reader) {
   Bytes log(fabrics::DiscoveryHeader::size);
   for (const Port* port : ports_) {
     for (Subsystem* subsystem : port->subsystems()) {
-      const bool self = subsystem->discovery() != nullptr;
-      if (self && !options_.list_itself) continue;
-      const bool visible = subsystem->host_allowed(hostnqn) || subsystem_.departs(departure::discovery_filter);
-      if (visible && !subsystem->moved()) append_entry(log, *port, *subsystem);
+      if (lists(reader, *port, *subsystem) && !subsystem->moved()) append_entry(log, *port, *subsystem);
     }
   }
   for (const Referral& referral : referrals_) append_referral(log, referral);
   std::uint64_t records = log.size() / fabrics::DiscoveryEntry::size - 1;
+  // A reader tells entries by their length: where one is extended, all are.
+  if ((flags_for(reader) & fabrics::dlpf_bits::extended) != 0) extend_entries(log);
+  // What others have registered is at no port of ours.
+  if (!honors(reader, fabrics::discovery_lsp_bits::port_local)) {
+    records += registry_.append_subsystems(log, honors(reader, fabrics::discovery_lsp_bits::extended));
+  }
+  const std::size_t basic = static_cast<std::size_t>(records + 1) * fabrics::DiscoveryEntry::size;
   if (subsystem_.departs(departure::numrec_wrong)) ++records;
-  MutableView<fabrics::DiscoveryHeader>{log}.set(dh::genctr, generation()).set(dh::numrec, records);
+  MutableView<fabrics::DiscoveryHeader>{log}.set(dh::genctr, generation()).set(dh::numrec, records).set(dh::dlpf, flags_for(reader));
+  if (central_.registers) {
+    const std::size_t length = subsystem_.departs(departure::log_extended_length) ? basic : log.size();
+    MutableView<fabrics::DiscoveryHeader>{log}.set(dh::tdlpl, static_cast<std::uint32_t>(length));
+  }
   return log;
+}
+
+void DiscoveryService::registered(const DiscoveryRegistry::Changes& changes, bool added) {
+  if (changes.hosts) {
+    if (added || !subsystem_.departs(departure::host_log_genctr_removed)) registry_.count_hosts();
+    if (!subsystem_.departs(added ? departure::host_event : departure::host_event_removed)) {
+      for (const auto& [id, controller] : subsystem_.controllers()) controller->on_hosts_changed();
+    }
+  }
+  if (!changes.subsystems) return;
+  if (!subsystem_.departs(departure::reg_genctr)) ++generation_;
+  if (subsystem_.departs(added ? departure::reg_event : departure::reg_event_removed)) return;
+  for (const auto& [id, controller] : subsystem_.controllers()) controller->on_discovery_changed();
+}
+
+void DiscoveryService::connectivity_changed(std::string_view hostnqn) {
+  if (!central_.centralized) return;
+  const auto associations = std::ranges::count_if(
+      subsystem_.controllers(), [&](const auto& one) { return one.second->in_association() && one.second->host().hostnqn == hostnqn; });
+  // Another one beside the first changes nothing that a log tells of.
+  if (associations > 1) return;
+  const DiscoveryRegistry::Changes changes = registry_.of_entity(hostnqn);
+  if (changes.hosts || changes.subsystems) registered(changes, true);
 }
 
 }  // namespace fb::subsystem

@@ -169,6 +169,7 @@ void Controller::clear_for_reset() {
   endurance_wanted_.clear();
   endurance_pending_.clear();
   lba_status_.reset_lba_status();
+  registration_.on_reset();
   timestamp_.restart(subsystem_.world().now());
   if (!departs(departure::reset_keeps_features)) {
     // The keep alive timeout belongs to the association, not to the controller's features.

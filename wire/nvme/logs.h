@@ -35,6 +35,8 @@ enum class LogPage : std::uint8_t {
   fdp_events = 0x23,
   discovery = 0x70,
   host_discovery = 0x71,
+  ave_discovery = 0x72,
+  pull_model_request = 0x73,
   reservation_notification = 0x80,
   sanitize_status = 0x81,
   changed_zones = 0xBF,

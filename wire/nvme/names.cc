@@ -127,6 +127,10 @@ std::string_view log_page_name(std::uint8_t lid) {
       return "Discovery";
     case LogPage::host_discovery:
       return "Host Discovery";
+    case LogPage::ave_discovery:
+      return "AVE Discovery";
+    case LogPage::pull_model_request:
+      return "Pull Model DDC Request";
     case LogPage::reservation_notification:
       return "Reservation Notification";
     case LogPage::sanitize_status:

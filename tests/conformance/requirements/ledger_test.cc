@@ -61,6 +61,9 @@ TEST(Ledger, IdsAreLookedUpWhileCompiling) {
   static_assert(!detail::is_known(""));
   constexpr RequirementId id{"fabrics.connect.sqsize.minimum"};
   EXPECT_EQ(suite_of(id.text()), "fabrics");
+  EXPECT_EQ(suite_of("fabrics.discovery.many"), "discovery");
+  EXPECT_EQ(suite_of("fabrics.host.discovery.notice"), "discovery");
+  EXPECT_EQ(suite_of("discovery.cdc.identify"), "discovery");
 }
 
 }  // namespace

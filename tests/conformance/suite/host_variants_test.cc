@@ -38,7 +38,7 @@ constexpr Shape kShapes[] = {
 
 /// Connecting, queues, commands. Zones need namespaces and versions of their own.
 bool concerns(const CaseInfo& info) {
-  return info.role == Role::host && (info.suite() == "fabrics" || info.suite() == "nvme") &&
+  return info.role == Role::host && (info.suite() == "fabrics" || info.suite() == "discovery" || info.suite() == "nvme") &&
          !info.requirement.starts_with("nvme.host.zones.");
 }
 

@@ -1,0 +1,255 @@
+// What a centralized discovery controller is, and its Discovery log.
+#include "conformance/cases/discovery/scene.h"
+
+namespace fb::conformance {
+
+using namespace discovery_cases;
+
+namespace {
+
+constexpr auto kRegister = RegistrationTask::register_entries;
+constexpr auto kDeregister = RegistrationTask::deregister_entries;
+constexpr std::uint8_t kExtended = fabrics::discovery_lsp_bits::extended;
+
+View<nvme::IdentifyController> identify(Check& check, RawAssociation& association, Bytes& page) {
+  const auto reply = answered(check, association.admin().send(host::identify(nvme::Cns::controller), nvme::kIdentifySize).wait());
+  check.require_success(reply, "Identify Controller");
+  page = reply.data;
+  return View<nvme::IdentifyController>{page};
+}
+
+fabrics::RegistrationData a_disk(const ControllerBench& bench) { return of_direct({disk_entry(bench, {.nqn = kDisk})}); }
+
+/// A subsystem with a label.
+fabrics::RegistrationData a_labelled_disk(const ControllerBench& bench) {
+  const fabrics::Attribute label = fabrics::label("a registered disk, by its label");
+  return of_direct({fabrics::extended(disk_entry(bench, {.nqn = kDisk}), {&label, 1})}, EntryFormat::extended);
+}
+
+/// Where the record of the labelled disk begins in a log with extended entries; 0: nowhere.
+std::size_t place_of_disk(const Bytes& log) {
+  for (std::size_t at = 1024; at + fabrics::ExtendedEntry::size <= log.size(); at += 4) {
+    const ByteView name = ByteView{log}.subspan(at + de::subnqn.offset);
+    if (name.size() >= kDisk.size() && std::equal(kDisk.begin(), kDisk.end(), name.begin())) return at;
+  }
+  return 0;
+}
+
+/// The log as it is with EXTDLPE, with room behind its end.
+Bytes read_extended(Check& check, RawAssociation& association) {
+  return read_page(check, association, nvme::LogPage::discovery, 16384, kExtended | fabrics::discovery_lsp_bits::all_subsystems);
+}
+
+/// A notice of that log page comes, or none does.
+bool hears(Check& check, Op<host::RawReply>& request, std::uint8_t info, nvme::LogPage page) {
+  const auto reply = request.wait_for(5_s);
+  if (!reply) return false;
+  check.require_success(*reply, "Asynchronous Event Request");
+  const nvme::Event expected{nvme::EventType::notice, info, static_cast<std::uint8_t>(page)};
+  return check.equal("the event", nvme::Event::from_dw0(reply->dw0()), expected);
+}
+
+}  // namespace
+
+CONFORMANCE_CASE(cdc_reports_its_type, "discovery.cdc.identify", roles::cdc, a_cdc) {
+  Bytes page;
+  const auto found = identify(check, join(bench, check, kHost), page);
+  check.equal("DCTYPE", static_cast<unsigned>(found.get(nvme::id_ctrl::dctype)), 2u);
+  check.equal("CNTRLTYPE", static_cast<unsigned>(found.get(nvme::id_ctrl::cntrltype)), 2u);
+}
+
+CONFORMANCE_CASE(cdc_lists_its_commands, "discovery.cdc.commands", roles::cdc, a_cdc) {
+  RawAssociation& association = join(bench, check, kHost);
+  const Bytes page = read_page(check, association, nvme::LogPage::commands_effects, nvme::CommandEffects::size);
+  constexpr auto kOpcode = static_cast<std::size_t>(nvme::AdminOpcode::discovery_information_management);
+  const View<nvme::CommandEffect> effect{ByteView{page}.subspan(nvme::command_effects::acs.offset + kOpcode * 4, 4)};
+  check.that(effect.get(nvme::command_effect::csupp), "CSUPP of opcode 21h is 1", "it is 0");
+}
+
+CONFORMANCE_CASE(cdc_knows_the_commands_of_zoning, "discovery.cdc.zoning", roles::cdc, a_cdc, reaches{"zoning.disabled"}) {
+  RawAssociation& association = join(bench, check, kHost);
+  for (const auto opcode :
+       {nvme::AdminOpcode::fabric_zoning_receive, nvme::AdminOpcode::fabric_zoning_lookup, nvme::AdminOpcode::fabric_zoning_send}) {
+    const auto reply = answered(check, association.admin().send(host::any_command(static_cast<std::uint8_t>(opcode))).wait());
+    check.that(!same_code(reply.status(), sc::invalid_opcode), "opcode " + words(static_cast<std::uint8_t>(opcode)) + " is known",
+               nvme::to_string(reply.status()));
+  }
+}
+
+CONFORMANCE_CASE(cdc_has_the_log_of_pull_requests, "discovery.cdc.pull-log.listed", roles::cdc, a_cdc) {
+  const auto listed = parameter_of(check, join(bench, check, kHost), nvme::LogPage::pull_model_request);
+  check.that(listed.has_value(), "Supported Log Pages lists 73h", "it does not");
+}
+
+CONFORMANCE_CASE(cdc_gives_the_length_of_the_log_of_pull_requests, "discovery.cdc.pull-log.length", roles::cdc, a_cdc) {
+  RawAssociation& association = join(bench, check, kHost);
+  check.precondition(parameter_of(check, association, nvme::LogPage::pull_model_request).has_value(), "log page 73h");
+  const Bytes page = read_page(check, association, nvme::LogPage::pull_model_request, fabrics::PullRequestLog::size);
+  const View<fabrics::PullRequestLog> log{page};
+  check.that(log.get(fabrics::pull_request_log::tpdrpl) >= fabrics::PullRequestLog::size, "TPDRPL counts the header",
+             words(log.get(fabrics::pull_request_log::tpdrpl)));
+  check.between("ORI", unsigned{log.get(fabrics::pull_request_log::ori)}, 0u, 4u);
+}
+
+CONFORMANCE_CASE(cdc_supports_extended_entries, "discovery.cdc.extended.supported", roles::cdc, a_cdc) {
+  const auto parameter = parameter_of(check, join(bench, check, kHost), nvme::LogPage::discovery);
+  check.require(parameter.has_value(), "Supported Log Pages lists 70h");
+  check.that((*parameter & kExtended) != 0, "EXTDLPES is 1", words(*parameter));
+}
+
+CONFORMANCE_CASE(cdc_claims_no_port_local_entries, "discovery.cdc.port-local", roles::cdc, a_cdc) {
+  const auto parameter = parameter_of(check, join(bench, check, kHost), nvme::LogPage::discovery);
+  check.require(parameter.has_value(), "Supported Log Pages lists 70h");
+  check.that((*parameter & fabrics::discovery_lsp_bits::port_local) == 0, "PLEOS is 0", words(*parameter));
+}
+
+CONFORMANCE_CASE(cdc_announces_both_logs, "discovery.cdc.events", roles::cdc, a_cdc) {
+  RawAssociation& association = join(bench, check, kHost);
+  Bytes page;
+  const std::uint32_t oaes = identify(check, association, page).get(nvme::id_ctrl::oaes);
+  check.that((oaes & nvme::event_config_bits::discovery_log) != 0, "OAES has Discovery Log Page Change", words(oaes));
+  if (!parameter_of(check, association, nvme::LogPage::host_discovery)) return;
+  check.that((oaes & nvme::event_config_bits::host_discovery) != 0, "OAES has Host Discovery Log Page Change", words(oaes));
+}
+
+// ---- the Discovery log ----
+
+CONFORMANCE_CASE(cdc_counts_a_registered_subsystem, "discovery.cdc.log.genctr", roles::cdc, a_cdc) {
+  RawAssociation& association = join(bench, check, kDirect);
+  const std::uint64_t before = genctr_of(check, association, nvme::LogPage::discovery);
+  registered(check, association, a_disk(bench));
+  needs_a_view(bench, check, association, kDisk);
+  const std::uint64_t after = genctr_of(check, association, nvme::LogPage::discovery);
+  check.that(after != before, "GENCTR is another after a subsystem was registered", std::to_string(after));
+  // Somebody else may register at the same time.
+  if (bench.embedded()) check.equal("GENCTR", after, before + 1);
+}
+
+CONFORMANCE_CASE(cdc_announces_a_registered_subsystem, "discovery.cdc.log.event", roles::cdc, a_cdc) {
+  RawAssociation& direct = join(bench, check, kDirect);
+  RawAssociation& association = join(bench, check, kHost);
+  (void)subsystems(check, association);
+  auto event = association.admin().send(host::async_event_request());
+  expect_association(check, association);
+  registered(check, direct, a_disk(bench));
+  needs_a_view(bench, check, association, kDisk);
+  check.that(hears(check, event, nvme::event_info::notice_discovery_log, nvme::LogPage::discovery),
+             "a Discovery Log Page Change within 5 s of the registration", "none");
+}
+
+CONFORMANCE_CASE(cdc_announces_a_deregistered_subsystem, "discovery.cdc.log.event.removed", roles::cdc, a_cdc) {
+  RawAssociation& direct = join(bench, check, kDirect);
+  RawAssociation& association = join(bench, check, kHost);
+  registered(check, direct, a_disk(bench));
+  needs_a_view(bench, check, association, kDisk);
+  (void)subsystems(check, association);
+  auto first = association.admin().send(host::async_event_request());
+  // A notice of the registration may still be on its way.
+  if (first.wait_for(1_s)) {
+    (void)subsystems(check, association);
+    first = association.admin().send(host::async_event_request());
+  }
+  expect_association(check, association);
+  check.precondition_success(send_task(check, direct, kDeregister, a_disk(bench)), "De-Register");
+  check.that(hears(check, first, nvme::event_info::notice_discovery_log, nvme::LogPage::discovery),
+             "a Discovery Log Page Change within 5 s of De-Register", "none");
+}
+
+CONFORMANCE_CASE(cdc_marks_the_subsystem_of_who_has_left, "discovery.cdc.log.ncc", roles::cdc, a_cdc) {
+  RawAssociation& direct = join(bench, check, kDirect);
+  RawAssociation& association = join(bench, check, kHost);
+  registered(check, direct, a_disk(bench));
+  const auto flag = [&](std::string_view when, bool expected) {
+    const auto found = registered_disks(check, association, kDisk);
+    check.require(found.size() == 1, "the Discovery log lists the subsystem " + std::string(when));
+    const unsigned eflags = View<fabrics::DiscoveryEntry>{found[0]}.get(de::eflags);
+    check.equal("NCC " + std::string(when), (eflags & fabrics::eflags_bits::no_cdc_connectivity) != 0, expected);
+  };
+  flag("while the DDC is connected", false);
+  direct.admin().disconnect();
+  bench.world().run_for(1_s);
+  flag("after it left", true);
+}
+
+CONFORMANCE_CASE(cdc_lists_a_subsystem_as_it_was_registered, "discovery.cdc.log.fields", roles::cdc, a_cdc) {
+  RawAssociation& association = join(bench, check, kDirect);
+  const Bytes entry = disk_entry(
+      bench, {.nqn = kDisk, .traddr = "192.0.2.72", .trsvcid = "8009", .portid = 513, .subtype = SubsystemType::referral, .asqsz = 48});
+  registered(check, association, of_direct({entry}));
+  const auto found = registered_disks(check, association, kDisk);
+  check.require(found.size() == 1, "the Discovery log lists the entry");
+  const View<fabrics::DiscoveryEntry> seen{found[0]}, sent{entry};
+  check.equal("TRTYPE", static_cast<unsigned>(seen.get(de::trtype)), static_cast<unsigned>(sent.get(de::trtype)));
+  check.equal("ADRFAM", static_cast<unsigned>(seen.get(de::adrfam)), 1u);
+  check.equal("SUBTYPE", static_cast<unsigned>(seen.get(de::subtype)), 1u);
+  check.equal("PORTID", seen.get(de::portid), 513u);
+  check.equal("CNTLID", seen.get(de::cntlid), 0xFFFFu);
+  check.equal("ASQSZ", seen.get(de::asqsz), 48u);
+  check.equal("TRADDR", address_in(found[0]), std::string("192.0.2.72"));
+  check.equal("TRSVCID", text_in(seen.get(de::trsvcid)), std::string("8009"));
+}
+
+// ---- extended entries ----
+
+CONFORMANCE_CASE(cdc_flags_extended_entries, "discovery.cdc.log.extended.flag", roles::cdc, a_cdc) {
+  RawAssociation& association = join(bench, check, kDirect);
+  registered(check, association, a_labelled_disk(bench));
+  const Bytes log = read_extended(check, association);
+  const std::size_t at = place_of_disk(log);
+  check.require(at != 0, "the log lists the subsystem");
+  const bool extended =
+      fabrics::attributes_of(ByteView{log}.subspan(at, fabrics::entry_length(log, at, EntryFormat::extended))).has_value();
+  check.precondition(extended, "its entry is an extended one");
+  check.that((log[dh::dlpf.offset] & fabrics::dlpf_bits::extended) != 0, "EXTEND of the log is 1", "it is 0");
+}
+
+CONFORMANCE_CASE(cdc_gives_the_length_of_a_log_with_extended_entries, "discovery.cdc.log.extended.length", roles::cdc, a_cdc) {
+  RawAssociation& association = join(bench, check, kDirect);
+  registered(check, association, a_labelled_disk(bench));
+  const Bytes log = read_extended(check, association);
+  check.precondition((log[dh::dlpf.offset] & fabrics::dlpf_bits::extended) != 0, "the log has extended entries");
+  const std::size_t at = place_of_disk(log);
+  check.require(at != 0, "the log lists the subsystem");
+  const std::size_t length = fabrics::entry_length(log, at, EntryFormat::extended);
+  check.require(length != 0, "TEL of the entry lies within the log");
+  const std::uint32_t tdlpl = View<fabrics::DiscoveryHeader>{log}.get(dh::tdlpl);
+  check.that(tdlpl >= at + length, "TDLPL counts the whole entry", words(tdlpl));
+}
+
+CONFORMANCE_CASE(cdc_sends_no_extended_entries_unasked, "discovery.cdc.log.extended.asked", roles::cdc, a_cdc) {
+  RawAssociation& association = join(bench, check, kDirect);
+  registered(check, association, a_labelled_disk(bench));
+  registered(check, association, of_direct({disk_entry(bench, {.nqn = kDisk2})}));
+  const Bytes header = read_page(check, association, nvme::LogPage::discovery, 1024);
+  check.that((header[dh::dlpf.offset] & fabrics::dlpf_bits::extended) == 0, "EXTEND is 0 without EXTDLPE", "it is 1");
+  check.equal("entries of 1,024 bytes of the one subsystem", registered_disks(check, association, kDisk).size(), std::size_t{1});
+  check.equal("entries of 1,024 bytes of the other", registered_disks(check, association, kDisk2).size(), std::size_t{1});
+}
+
+CONFORMANCE_CASE(cdc_gives_the_length_of_an_extended_entry, "discovery.cdc.log.extended.entry", roles::cdc, a_cdc) {
+  RawAssociation& association = join(bench, check, kDirect);
+  registered(check, association, a_labelled_disk(bench));
+  const Bytes log = read_extended(check, association);
+  check.precondition((log[dh::dlpf.offset] & fabrics::dlpf_bits::extended) != 0, "the log has extended entries");
+  const std::size_t at = place_of_disk(log);
+  check.require(at != 0, "the log lists the subsystem");
+  const std::size_t length = fabrics::entry_length(log, at, EntryFormat::extended);
+  check.require(length != 0, "TEL is at least 1,032 and ends within the log");
+  check.that(fabrics::attributes_of(ByteView{log}.subspan(at, length)).has_value(), "TEL and NUMEXAT count the attributes of the entry");
+}
+
+CONFORMANCE_CASE(cdc_lists_the_attributes_of_a_subsystem, "discovery.cdc.log.extended.attributes", roles::cdc, a_cdc) {
+  RawAssociation& association = join(bench, check, kDirect);
+  const auto data = a_labelled_disk(bench);
+  registered(check, association, data);
+  const Bytes log = read_extended(check, association);
+  check.precondition((log[dh::dlpf.offset] & fabrics::dlpf_bits::extended) != 0, "the log has extended entries");
+  const std::size_t at = place_of_disk(log);
+  check.require(at != 0, "the log lists the subsystem");
+  const auto found = fabrics::attributes_of(ByteView{log}.subspan(at, fabrics::entry_length(log, at, EntryFormat::extended)));
+  check.require(found.has_value(), "the entry has attributes");
+  const auto sent = fabrics::attributes_of(data.entries[0]);
+  check.that(*found == *sent, "the attributes are those that were registered", std::to_string(found->size()) + " others");
+}
+
+}  // namespace fb::conformance
