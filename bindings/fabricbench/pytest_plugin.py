@@ -49,7 +49,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
                     help="lines of the exchange that a failure shows (default 60; 0: all)")
     group.addoption("--fb-deviation", action="append", default=[], metavar="NAME", help="make the embedded product misbehave in one way")
     group.addoption("--fabricbench-suite", default="", metavar="LIST",
-                    help="run these suites as items: fabrics, nvme, rdma, cm, tcp, auth, mctp, mi; nvmeof, all")
+                    help="run these suites as items: fabrics, discovery, nvme, rdma, cm, tcp, auth, mctp, mi; nvmeof, all")
 
 
 class NeverWaited(UserWarning):

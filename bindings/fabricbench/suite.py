@@ -24,7 +24,7 @@ ALIASES = {
 
 
 def suites_of(names: str | Sequence[str]) -> list[str]:
-    """Suites by name, or by an alias ("nvmeof": fabrics, nvme, tcp and auth; "all"), separated by commas."""
+    """Suites by name, or by an alias ("nvmeof": fabrics, discovery, nvme, tcp and auth; "all"), separated by commas."""
     given = names.split(",") if isinstance(names, str) else names
     found: list[str] = []
     for name in given:

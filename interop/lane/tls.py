@@ -174,7 +174,7 @@ def tcp_suite_tls(scene: Scene) -> str:
                 give_key(guest, key, each, auth.BENCH_NQN, subnqn)
         give_key(guest, key, version, STRANGER_NQN, linux.SUBSYSTEM)
         summary = scene.bench.suite("--dut", url("tcp"), "--local", scene.local, "--profile", f"linux-{scene.kernel}",
-                                    "--suite", "tcp,fabrics", "--tls", "--psk-file", key_file(scene.folder, key),
+                                    "--suite", "tcp,fabrics,discovery", "--tls", "--psk-file", key_file(scene.folder, key),
                                     "--psk-identity-version", str(version), limit_s=420)
         close(guest, linux.nvmet_down("tcp"))
     return summary
