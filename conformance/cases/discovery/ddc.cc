@@ -170,6 +170,7 @@ CONFORMANCE_CASE(ddc_records_hosts_of_a_cdc, "discovery.ddc.register.centralized
 CONFORMANCE_CASE(ddc_announces_a_change_to_who_pulls, "discovery.ddc.event", roles::ddc, hiding) {
   RawAssociation& association = pull(bench, check);
   (void)subsystems(check, association, kAll);
+  want_events(check, association, nvme::event_config_bits::discovery_log);
   auto request = association.admin().send(host::async_event_request());
   expect_association(check, association);
   bench.target().hide(*bench.target().ports().front(), *bench.target().find_subsystem(kSecond));

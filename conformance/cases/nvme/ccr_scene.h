@@ -26,7 +26,7 @@ inline std::optional<std::string> reports_lost_hosts(const Declared& declared) {
 
 inline void set_up_ccr(EmbeddedSetup& setup) {
   setup.subsystem.version = fabrics::version(2, 1, 0);
-  setup.subsystem.cross_controller_reset = {.limit = 4};
+  setup.subsystem.cross_controller_reset.limit = 4;
 }
 /// Operations that are in progress when their commands complete.
 inline void set_up_slow_ccr(EmbeddedSetup& setup) {

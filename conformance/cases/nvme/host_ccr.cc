@@ -13,10 +13,13 @@ namespace {
 constexpr std::uint8_t kCrossReset = 0x38;
 constexpr std::uint8_t kResetLog = 0x1E;
 
-void with_ccr(EmbeddedSetup& setup) { setup.subsystem.cross_controller_reset = {.limit = 4}; }
+void with_ccr(EmbeddedSetup& setup) { setup.subsystem.cross_controller_reset.limit = 4; }
 void with_slow_ccr(EmbeddedSetup& setup) { setup.subsystem.cross_controller_reset = {.limit = 4, .time = Duration::s(2)}; }
 void with_endless_ccr(EmbeddedSetup& setup) { setup.subsystem.cross_controller_reset = {.limit = 4, .time = Duration::s(90)}; }
-void with_failing_ccr(EmbeddedSetup& setup) { setup.subsystem.cross_controller_reset = {.limit = 4, .reaches_others = false}; }
+void with_failing_ccr(EmbeddedSetup& setup) {
+  with_ccr(setup);
+  setup.subsystem.cross_controller_reset.reaches_others = false;
+}
 
 /// A controller falls silent with a write under way, and the host finds out. Keeps what Identify has told of each instance.
 class SilentController {

@@ -225,7 +225,7 @@ DEVIATION(ddc_forgets_a_host, "discovery.ddc.register.host", Product::controller
 DEVIATION(ddc_records_the_first_host, "discovery.ddc.register.centralized", Product::controller,
           "records the first of the hosts that a centralized discovery controller registers", Departs{"sub.registration.first"});
 DEVIATION(ddc_hides_changes, "discovery.ddc.event", Product::controller,
-          "does not enable Discovery Log Page Change for a reader with a keep alive timeout", Departs{"sub.discovery.not_armed"});
+          "does not announce changes of its log to a reader with a keep alive timeout", Departs{"sub.discovery.unannounced"});
 
 // ---- controllers of NVM subsystems ----
 
