@@ -136,6 +136,8 @@ DEVIATION(kv_list_cuts_keys, "nvme.kv.key.too-long.list", Product::controller, "
 DEVIATION(kv_status_of_long_keys, "nvme.kv.key.format", Product::controller,
           "refuses keys that are too long for the format with Invalid Field in Command",
           AnswerWith{"kv.key.size", nvme::sc::invalid_field});
+DEVIATION(kv_takes_keys_beyond_the_format, "nvme.kv.key.format", Product::controller, "takes keys that are too long for the format",
+          Tolerate{"kv.key.size"});
 DEVIATION(kv_takes_long_values, "nvme.kv.value.too-long", Product::controller, "takes values of any length", Tolerate{"kv.value.size"});
 DEVIATION(kv_values_are_one_shorter, "nvme.kv.value.longest", Product::controller, "refuses values of the maximum length",
           Departs{departure::kv_value_longest});

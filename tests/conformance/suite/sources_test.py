@@ -41,6 +41,7 @@ LEFT_OUT = {
     "namespace.create.placement.limit": "what answers a namespace beyond NNS is not said",
     "namespace.create.placement.csi": "what answers another command set beside Flexible Data Placement is not said",
     "registration.host.fields": "fields of subsystems in an entry of a host may be ignored as well",
+    "kv.capacity": "a namespace that compresses values has room for more than its capacity",
     "zoning.disabled": "a centralized discovery controller may have zones, and then executes the commands",
     "feature.fdp_events.type": "what becomes of a type of events that is not supported is not said",
     "feature.error_recovery": "to enable DULBE only where the namespace has it is a rule for hosts",
