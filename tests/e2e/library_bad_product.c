@@ -33,7 +33,8 @@ static void bad_command(void* product, void* controller, uint16_t qid, const voi
   const int chosen = qid == 0 && *(const uint8_t*)sqe == 0x06;
   uint8_t cqe[16] = {0};
   memcpy(cqe + 12, (const uint8_t*)sqe + 2, 2);
-  if (chosen && has("crash")) *(volatile int*)8 = 1;
+  int* volatile nowhere = (int*)8;  // volatile: the compiler would see that it leads nowhere
+  if (chosen && has("crash")) *nowhere = 1;
   if (chosen && has("abort")) abort();
   if (chosen && has("bad_pointer")) bench->send(bench, handle, (const void*)8, 4096);
   if (chosen && has("endless")) {
