@@ -141,9 +141,7 @@ class CcrScene {
     check_.precondition(one.has_value() && one->status == nvme::CcrStatus::in_progress, "the operation is in progress still");
   }
 
-  void wait(Duration time) {
-    bench_.world().run_until([] { return false; }, time);
-  }
+  void wait(Duration time) { bench_.world().run_for(time); }
   bool ends(host::RawQueue& queue, Duration within = kSoon) {
     return bench_.world().run_until([&] { return queue.has_ended(); }, within);
   }
