@@ -8,7 +8,8 @@ from interop.lane.scene import KERNELS, Scene, cell, close
 LIMIT_S = 900
 
 
-@cell("rdma-device", "the RDMA and CM suites against rdma_rxe", kernels=KERNELS, link="none", limit_s=LIMIT_S + 180)
+@cell("rdma-device", "the RDMA and CM suites against rdma_rxe", kernels=KERNELS, link="none", limit_s=LIMIT_S + 180,
+      recorded=False)
 def rdma_device(scene: Scene) -> str:
     with scene.alone() as guest:
         guest.run(f"""modprobe veth
