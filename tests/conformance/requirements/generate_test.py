@@ -126,7 +126,8 @@ class Generate(unittest.TestCase):
         done = self.titled("b_case: 'Connect with SQSIZE 0: rejected'\n", "a_case: 'Identify: 4096 bytes'\n")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         table = (self.path / "out/titles_data.cc").read_text()
-        self.assertLess(table.index('{"a_case", "Identify: 4096 bytes"}'), table.index('{"b_case", "Connect with SQSIZE 0: rejected"}'))
+        self.assertLess(table.index('{"a_case"sv, "Identify: 4096 bytes"sv}'),
+                        table.index('{"b_case"sv, "Connect with SQSIZE 0: rejected"sv}'))
 
     def test_faults_of_titles_name_file_and_case(self):
         for files, told in ((["a: no result\n"], "0.yaml: a: a title is 'stimulus: result'"),
