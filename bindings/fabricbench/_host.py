@@ -473,12 +473,12 @@ class Namespace:
     @property
     def key_value(self) -> bool:
         """Of the Key Value command set: it has keys and values instead of blocks."""
-        return self._core.command_set == CommandSet.key_value
+        return self._core.command_set == CommandSet.KEY_VALUE
 
     @property
     def zoned(self) -> bool:
         """Of the Zoned Namespace command set."""
-        return self._core.command_set == CommandSet.zoned
+        return self._core.command_set == CommandSet.ZONED
 
     @property
     def waiting(self) -> int:
@@ -554,23 +554,23 @@ class Namespace:
 
     def store(self, key: Buffer, value: Buffer, *, new: bool = False, replace: bool = False) -> Op[None]:
         """Stores the value of a key. `new`: the key must not exist (sc.key_exists); `replace`: it must (sc.key_does_not_exist)."""
-        return self._core.key_value(KvOpcode.store, key, value, 0, (1 if replace else 0) | (2 if new else 0))
+        return self._core.key_value(KvOpcode.STORE, key, value, 0, (1 if replace else 0) | (2 if new else 0))
 
     def retrieve(self, key: Buffer, room: int = 65536) -> Op[tuple[bytes, int]]:
         """The value of a key, up to `room` bytes, and the size of the whole value."""
-        return self._core.key_value(KvOpcode.retrieve, key, b"", room, 0)
+        return self._core.key_value(KvOpcode.RETRIEVE, key, b"", room, 0)
 
     def delete_key(self, key: Buffer) -> Op[None]:
         """Deletes a key. Whether it is an error that it does not exist, feature 20h says."""
-        return self._core.key_value(KvOpcode.remove, key, b"", 0, 0)
+        return self._core.key_value(KvOpcode.REMOVE, key, b"", 0, 0)
 
     def has_key(self, key: Buffer) -> Op[bool]:
         """Whether the key exists."""
-        return self._core.key_value(KvOpcode.exist, key, b"", 0, 0)
+        return self._core.key_value(KvOpcode.EXIST, key, b"", 0, 0)
 
     def keys(self, start: Buffer = b"", room: int = 4096) -> Op[list[bytes]]:
         """Keys from this one on, in the order of the controller, as many as fit into `room` bytes."""
-        return self._core.key_value(KvOpcode.list, start, b"", room, 0)
+        return self._core.key_value(KvOpcode.LIST, start, b"", room, 0)
 
     # ---- zones ----
 
