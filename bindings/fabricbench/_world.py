@@ -328,10 +328,12 @@ class World:
     @property
     def strikes(self) -> list[Strike]:
         """Faults of the plan that occurred so far."""
+        self._core.pending()  # raises Closed where there are no faults to ask for
         return [] if self._faults is None else [Strike(*strike) for strike in _core.strikes(self._core, self._faults)]
 
     def disarm(self) -> None:
         """Disables all faults of the plan from now on."""
+        self._core.pending()
         if self._faults is not None:
             _core.disarm(self._core, self._faults)
 

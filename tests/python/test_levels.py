@@ -184,7 +184,7 @@ def test_ports_and_targets_have_machines_of_their_own():
         assert len(set(machines)) == 4
         with pytest.raises(ValueError, match="there is a machine 'host'"):
             for _ in range(2):
-                fb._core.make_machine(world._core, world._fabric, "host", "10.9.9.9", 5, "softroce")
+                fb._core.make_machine(world._core, world._fabric, "host", "10.9.9.9", 5, "softroce", False)
 
 
 def test_a_slow_controller_is_waited_for():
