@@ -43,7 +43,7 @@ class PageTables {
 
 /// What compresses better in another order. The rows of all "ladders" go into "columns", one after the other, and a ladder keeps
 /// how many are its own; columns that mostly grow hold the step from the value before ("steps"). "fields" becomes the shape of
-/// each, and the values of each shape by name.
+/// each, and the values of each shape by name; numbers may become {"steps": [...]}.
 void put_by_columns(nlohmann::ordered_json& exchange);
 
 }  // namespace fb::conformance

@@ -531,7 +531,7 @@ def test_the_page_of_a_whole_run_is_small_and_shows_each_exchange(chrome, tmp_pa
     done = run("run", "--seed", "1", "--captures", "none", "--report", tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     cases = json.loads((tmp_path / "results.json").read_text())["cases"]
-    assert len(cases) > 5000 and (tmp_path / "index.html").stat().st_size < 560 * len(cases)
+    assert len(cases) > 5000 and (tmp_path / "index.html").stat().st_size < 3e6
     chrome.resize(1280)
     chrome.open(tmp_path / "index.html")
     # The last ones too: what is packed holds their rows and fields behind those of all others.

@@ -51,7 +51,7 @@ function waiverBlock(one) {
 
 function caseDetails(report, one) {
   const rule = report.requirements[one.requirement];
-  const command = `fabricbench replay ${one.replay}`;
+  const command = `fabricbench replay ${one.replay.replace("{}", one.name)}`;
   const exchange = make("div", {class: "exchange"});
   const draw = (ladder) => ladder && exchange.replaceChildren(ladderBlock(report, {...one, ladder}));
   if (one.ladder) draw(one.ladder);

@@ -15,11 +15,11 @@ const MEANINGS = {
 
 /** Gives each ladder its rows and each event its fields back: a packed exchange has them by columns, which compresses better. */
 function spreadColumns(exchange) {
-  const columns = exchange.columns.map(({values, steps}) => {
-    if (!steps) return values;
+  const summed = (steps) => {
     let sum = 0;
-    return values.map((step) => sum += step);
-  });
+    return steps.map((step) => sum += step);
+  };
+  const columns = exchange.columns.map(({values, steps}) => steps ? summed(values) : values);
   let next = 0;
   for (const ladder of exchange.ladders) {
     if (!ladder) continue;
@@ -29,7 +29,8 @@ function spreadColumns(exchange) {
   }
   delete exchange.columns;
   const taken = exchange.shapes.map(() => 0);
-  const {shapes, values} = exchange.fields;
+  const {shapes} = exchange.fields;
+  const values = exchange.fields.values.map((shape) => shape.map((ofName) => ofName.steps ? summed(ofName.steps).map(String) : ofName));
   exchange.fields = shapes.map((shape) => {
     if (shape < 0) return [];
     const at = taken[shape]++;
@@ -45,7 +46,10 @@ function unpackLadder(report, ladder) {
   let time = 0;
   for (const [wait, layer, from, to, label, packet, fields, struck, gap] of ladder.rows) {
     time += wait;
-    events.push({time, layer: text[layer], from, to, label: text[label], packet: packet ?? 0, fields: unpackFields(report, fields),
+    const known = unpackFields(report, fields);
+    // \u0001 and a digit: the value of that field.
+    const full = text[label].replace(/\u0001(\d)/g, (_, digit) => known[digit][1]);
+    events.push({time, layer: text[layer], from, to, label: full, packet: packet ?? 0, fields: known,
       struck: struck > 0 ? text[struck] : "", gap: gap ?? 0});
   }
   return events;

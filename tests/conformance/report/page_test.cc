@@ -189,6 +189,30 @@ TEST(Tables, ShareTextsBetweenCases) {
   EXPECT_EQ(std::count(page["text"].begin(), page["text"].end(), "Connect"), 1);
 }
 
+TEST(Tables, LeaveOutOfLabelsWhatFieldsHave) {
+  PageTables tables;
+  const auto numbered = [](std::uint32_t psn) {
+    Said one = arrow(psn, "ACK PSN=" + std::to_string(psn));
+    one.fields = {{"PSN", std::to_string(psn)}};
+    return one;
+  };
+  // A part of a longer number is no value, and a short one is not worth it.
+  Said longer = arrow(7, "ACK PSN=123456");
+  longer.fields = {{"PSN", "12345"}};
+  Said shorter = arrow(8, "ACK PSN=12");
+  shorter.fields = {{"PSN", "12"}};
+  const Ladder ladder = make_ladder({numbered(123456), numbered(123457), longer, shorter}, 0, kLadderOfPass);
+  (void)tables.ladder_json(ladder);
+  nlohmann::ordered_json page;
+  tables.finish(page);
+  const auto count = [&](const std::string& text) { return std::count(page["text"].begin(), page["text"].end(), text); };
+  EXPECT_EQ(count("ACK PSN=\x01"
+                  "0"),
+            1);
+  EXPECT_EQ(count("ACK PSN=123456"), 1);  // the third
+  EXPECT_EQ(count("ACK PSN=12"), 1);
+}
+
 TEST(Transitions, AreReadFromTheWordsOfTheTrace) {
   TransitionCounts counts;
   counts.see("controller.state", "1: ready -> resetting");
