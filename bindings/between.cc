@@ -8,18 +8,11 @@
 
 namespace fb::python {
 
-namespace {
-
-net::RealHostOptions untraced() {
-  net::RealHostOptions options;
-  options.streams_traced = false;  // a proxy shows what passes
-  return options;
-}
-
-}  // namespace
-
 Between::Between(Box& box, std::unique_ptr<Faults> faults)
-    : world_(box.world()), faults_(std::move(faults)), streams_(std::make_unique<net::RealHost>(world_, untraced())) {
+    : world_(box.world()),
+      faults_(std::move(faults)),
+      // The proxies show what passes.
+      streams_(std::make_unique<net::RealHost>(world_, net::RealHostOptions{.streams_traced = false})) {
   or_throw(proxy::reaches(faults_->plan));
   const auto places = proxy::places_of_proxy();
   for (const fault::Decision& decision : faults_->schedule.decisions) {

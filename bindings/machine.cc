@@ -36,9 +36,7 @@ net::StreamHost& Machine::streams() {
   if (sim_ != nullptr) return *sim_;
   if (streams_ != nullptr) return *streams_;
   if (hidden_ && !local_.own_link()) {
-    net::RealHostOptions options;
-    options.streams_traced = false;
-    streams_ = std::make_unique<net::RealHost>(world_, options);
+    streams_ = std::make_unique<net::RealHost>(world_, net::RealHostOptions{.streams_traced = false});
   } else {
     streams_ = or_throw(net::open_local_streams(world_, local_));
   }

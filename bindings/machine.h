@@ -51,7 +51,7 @@ class Fabric {
 class Machine {
  public:
   Machine(Box& box, Fabric& fabric, std::string name, const IpAddress& address);
-  /// `hidden`: the trace does not show its streams, because somebody else shows what passes.
+  /// `hidden`: the trace does not show its streams, because a proxy shows what passes.
   Machine(Box& box, std::string name, const net::LocalHost& local, bool hidden);
 
   const std::string& name() const { return name_; }

@@ -86,7 +86,7 @@ CONFORMANCE_CASE(cdc_host_log_counts_a_registration, "discovery.cdc.host-log.gen
   needs_a_view_of_hosts(bench, check, association, kHost.nqn);
   const std::uint64_t after = genctr_of(check, association, kHosts);
   check.that(after != before, "GENCTR is another after a host registered", std::to_string(after));
-  // Somebody else may register at the same time.
+  // Others may register at the same time.
   if (bench.embedded()) check.equal("GENCTR", after, before + 1);
 }
 

@@ -49,6 +49,23 @@ bool hears(Check& check, Op<host::RawReply>& request, std::uint8_t info, nvme::L
   return check.equal("the event", nvme::Event::from_dw0(reply->dw0()), expected);
 }
 
+struct ExtendedLog {
+  Bytes log;
+  std::size_t at = 0;      ///< the entry of the subsystem
+  std::size_t length = 0;  ///< TEL, 0 where it does not lie within
+};
+/// A direct discovery controller registers a subsystem with a label, and reads the log with extended entries.
+ExtendedLog log_of_a_labelled_disk(ControllerBench& bench, Check& check) {
+  RawAssociation& association = join(bench, check, kDirect);
+  registered(check, association, a_labelled_disk(bench));
+  ExtendedLog made{read_extended(check, association)};
+  check.precondition((made.log[dh::dlpf.offset] & fabrics::dlpf_bits::extended) != 0, "the log has extended entries");
+  made.at = place_of_disk(made.log);
+  check.require(made.at != 0, "the log lists the subsystem");
+  made.length = fabrics::entry_length(made.log, made.at, EntryFormat::extended);
+  return made;
+}
+
 }  // namespace
 
 CONFORMANCE_CASE(cdc_reports_its_type, "discovery.cdc.identify", roles::cdc, a_cdc) {
@@ -121,7 +138,7 @@ CONFORMANCE_CASE(cdc_counts_a_registered_subsystem, "discovery.cdc.log.genctr", 
   needs_a_view(bench, check, association, kDisk);
   const std::uint64_t after = genctr_of(check, association, nvme::LogPage::discovery);
   check.that(after != before, "GENCTR is another after a subsystem was registered", std::to_string(after));
-  // Somebody else may register at the same time.
+  // Others may register at the same time.
   if (bench.embedded()) check.equal("GENCTR", after, before + 1);
 }
 
@@ -204,13 +221,7 @@ CONFORMANCE_CASE(cdc_flags_extended_entries, "discovery.cdc.log.extended.flag", 
 }
 
 CONFORMANCE_CASE(cdc_gives_the_length_of_a_log_with_extended_entries, "discovery.cdc.log.extended.length", roles::cdc, a_cdc) {
-  RawAssociation& association = join(bench, check, kDirect);
-  registered(check, association, a_labelled_disk(bench));
-  const Bytes log = read_extended(check, association);
-  check.precondition((log[dh::dlpf.offset] & fabrics::dlpf_bits::extended) != 0, "the log has extended entries");
-  const std::size_t at = place_of_disk(log);
-  check.require(at != 0, "the log lists the subsystem");
-  const std::size_t length = fabrics::entry_length(log, at, EntryFormat::extended);
+  const auto [log, at, length] = log_of_a_labelled_disk(bench, check);
   check.require(length != 0, "TEL of the entry lies within the log");
   const std::uint32_t tdlpl = View<fabrics::DiscoveryHeader>{log}.get(dh::tdlpl);
   check.that(tdlpl >= at + length, "TDLPL counts the whole entry", words(tdlpl));
@@ -227,13 +238,7 @@ CONFORMANCE_CASE(cdc_sends_no_extended_entries_unasked, "discovery.cdc.log.exten
 }
 
 CONFORMANCE_CASE(cdc_gives_the_length_of_an_extended_entry, "discovery.cdc.log.extended.entry", roles::cdc, a_cdc) {
-  RawAssociation& association = join(bench, check, kDirect);
-  registered(check, association, a_labelled_disk(bench));
-  const Bytes log = read_extended(check, association);
-  check.precondition((log[dh::dlpf.offset] & fabrics::dlpf_bits::extended) != 0, "the log has extended entries");
-  const std::size_t at = place_of_disk(log);
-  check.require(at != 0, "the log lists the subsystem");
-  const std::size_t length = fabrics::entry_length(log, at, EntryFormat::extended);
+  const auto [log, at, length] = log_of_a_labelled_disk(bench, check);
   check.require(length != 0, "TEL is at least 1,032 and ends within the log");
   check.that(fabrics::attributes_of(ByteView{log}.subspan(at, length)).has_value(), "TEL and NUMEXAT count the attributes of the entry");
 }

@@ -36,7 +36,7 @@ inline void make_cdc(EmbeddedSetup& setup) {
 inline void make_ddc(EmbeddedSetup& setup) {
   setup.central = {.registers = true, .extended_entries = true, .port_local = true, .unfiltered = true};
 }
-/// The embedded product is one; somebody else's is asked as it is.
+/// The embedded product is one; a real product is used as it is.
 inline const furnished a_cdc{&make_cdc};
 inline const furnished a_ddc{&make_ddc};
 
@@ -246,7 +246,7 @@ inline std::vector<Bytes> registered_disks(Check& check, RawAssociation& associa
   check.precondition((parameter.value_or(0) & kAll) != 0, "ALLSUBES is 1");
   return disks_named(check, association, nqn, kAll);
 }
-/// A change that the log of this reader does not show is nothing that it is told of.
+/// A reader is not notified of a change that its log does not show.
 inline void needs_a_view(const ControllerBench& bench, Check& check, RawAssociation& association, std::string_view nqn) {
   if (bench.embedded()) return;
   check.precondition(!disks_named(check, association, nqn).empty(), "the log of this reader has the registered subsystem");

@@ -26,6 +26,17 @@ bool has_entry(const std::vector<nvme::LostHostEntry>& entries, std::uint16_t cn
   return std::ranges::any_of(entries, [cntlid](const nvme::LostHostEntry& one) { return one.cntlid == cntlid; });
 }
 
+/// A controller loses its host, serves it again and loses it once more; gives its CNTLID.
+std::uint16_t lose_twice(CcrScene& scene, Check& check) {
+  RawAssociation& first = scene.another();
+  const std::uint16_t cntlid = first.cntlid();
+  scene.lose(first);
+  scene.need_lost_entry(scene.source, cntlid);
+  scene.lose(come_back(scene, check, cntlid));
+  scene.wait(kSettled);
+  return cntlid;
+}
+
 }  // namespace
 
 CONFORMANCE_CASE(lost_host_is_reported, "nvme.ccr.lost.entry", roles::controller, needs(reports_lost_hosts), having_ccr) {
@@ -138,25 +149,13 @@ CONFORMANCE_CASE(ccr_is_no_loss, "nvme.ccr.lost.by-reset", roles::controller, ne
 
 CONFORMANCE_CASE(lost_host_losses_are_counted, "nvme.ccr.lost.count", roles::controller, needs(reports_lost_hosts), kStatic) {
   CcrScene scene(bench, check);
-  RawAssociation& first = scene.another();
-  const std::uint16_t cntlid = first.cntlid();
-  scene.lose(first);
-  scene.need_lost_entry(scene.source, cntlid);
-  RawAssociation& again = come_back(scene, check, cntlid);
-  scene.lose(again);
-  scene.wait(kSettled);
+  const std::uint16_t cntlid = lose_twice(scene, check);
   check.equal("loss count after two losses", unsigned{scene.need_lost_entry(scene.source, cntlid).losses}, 2u);
 }
 
 CONFORMANCE_CASE(lost_host_has_one_entry, "nvme.ccr.lost.once", roles::controller, needs(reports_lost_hosts), kStatic) {
   CcrScene scene(bench, check);
-  RawAssociation& first = scene.another();
-  const std::uint16_t cntlid = first.cntlid();
-  scene.lose(first);
-  scene.need_lost_entry(scene.source, cntlid);
-  RawAssociation& again = come_back(scene, check, cntlid);
-  scene.lose(again);
-  scene.wait(kSettled);
+  const std::uint16_t cntlid = lose_twice(scene, check);
   const auto entries = scene.lost(scene.source);
   const auto same = std::ranges::count_if(entries, [&](const nvme::LostHostEntry& one) { return one.cntlid == cntlid; });
   check.equal("entries for a controller that was lost twice", static_cast<unsigned>(same), 1u);

@@ -85,6 +85,23 @@ host::RawReply read_mask(ReservationScene& scene, std::uint32_t nsid) {
 
 constexpr std::uint32_t kMaskReleased = 1u << 2, kMaskPreempted = 1u << 3;
 
+/// With each type of reservation that has registrants only, `ends` ends the one of the first host, and the others are told.
+template <class Ends>
+void registrants_hear(ControllerBench& bench, Check& check, std::string_view what, Ends&& ends) {
+  for (const ReservationType type : kReservationTypes) {
+    if (!of_registrants_only(type) || !claims_type(bench.declared(), type)) continue;
+    bench.step("another type of reservation");
+    ReservationScene scene(bench, check, 3);
+    scene.held(type, 3);
+    auto event = listen(scene, 1);
+    check.precondition_success(ends(scene, type), what);
+    event_comes(check, event);
+    tells(check, scene, 1, ReservationNotice::reservation_released);
+    tells(check, scene, 2, ReservationNotice::reservation_released);
+    tells(check, scene, 0, ReservationNotice::empty);
+  }
+}
+
 }  // namespace
 
 CONFORMANCE_CASE(notice_log_is_empty_without_notices, "nvme.reservation.notice.empty", roles::controller, reservations) {
@@ -104,33 +121,11 @@ CONFORMANCE_CASE(preempted_registrant_is_told, "nvme.reservation.notice.preempte
 }
 
 CONFORMANCE_CASE(registrants_hear_of_a_release, "nvme.reservation.notice.released", roles::controller, registrants_only) {
-  for (const ReservationType type : kReservationTypes) {
-    if (!of_registrants_only(type) || !claims_type(bench.declared(), type)) continue;
-    bench.step("another type of reservation");
-    ReservationScene scene(bench, check, 3);
-    scene.held(type, 3);
-    auto event = listen(scene, 1);
-    check.precondition_success(scene.release(0, type), "Release");
-    event_comes(check, event);
-    tells(check, scene, 1, ReservationNotice::reservation_released);
-    tells(check, scene, 2, ReservationNotice::reservation_released);
-    tells(check, scene, 0, ReservationNotice::empty);
-  }
+  registrants_hear(bench, check, "Release", [](ReservationScene& scene, ReservationType type) { return scene.release(0, type); });
 }
 
 CONFORMANCE_CASE(registrants_hear_of_a_holder_that_leaves, "nvme.reservation.notice.unregistered", roles::controller, registrants_only) {
-  for (const ReservationType type : kReservationTypes) {
-    if (!of_registrants_only(type) || !claims_type(bench.declared(), type)) continue;
-    bench.step("another type of reservation");
-    ReservationScene scene(bench, check, 3);
-    scene.held(type, 3);
-    auto event = listen(scene, 1);
-    check.precondition_success(scene.unregister(0, scene.key(0)), "Unregister");
-    event_comes(check, event);
-    tells(check, scene, 1, ReservationNotice::reservation_released);
-    tells(check, scene, 2, ReservationNotice::reservation_released);
-    tells(check, scene, 0, ReservationNotice::empty);
-  }
+  registrants_hear(bench, check, "Unregister", [](ReservationScene& scene, ReservationType) { return scene.unregister(0, scene.key(0)); });
 }
 
 CONFORMANCE_CASE(registrants_hear_of_a_clear, "nvme.reservation.notice.cleared", roles::controller, exclusive) {
