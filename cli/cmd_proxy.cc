@@ -11,6 +11,7 @@
 #include "base/wrap.h"
 #include "cli/common.h"
 #include "cli/live_output.h"
+#include "cli/proxy_carriers.h"
 #include "cli/real_session.h"
 #include "cli/tls_options.h"
 #include "cli/usage.h"
@@ -18,7 +19,6 @@
 #include "conformance/report/report.h"
 #include "conformance/runner/product.h"
 #include "model/proxy/faults.h"
-#include "model/proxy/tcp_proxy.h"
 #include "sim/capture/growing_file.h"
 #include "sim/net/udp_port.h"
 #include "wire/fabrics/transports.h"
@@ -30,7 +30,6 @@ namespace {
 using conformance::LiveFinding;
 
 constexpr Duration kTurn = Duration::ms(100);  // a capture on disk is at most so old
-constexpr Duration kProbe = Duration::s(5);    // a controller that is there accepts within
 constexpr std::uint64_t kSeedDefault = 1;
 
 struct ProxyArguments {
@@ -48,14 +47,29 @@ struct ProxyArguments {
 
 // ------------------------------------------------------------------------------------------- arguments
 
-Endpoint proxied_endpoint(const std::string& option, const std::string& text) {
-  const auto port = option == "--listen" ? conformance::UrlPort::chosen : conformance::UrlPort::needed;
+/// What hosts and controllers speak: that of the first URL, and of all others.
+std::string_view transport_of(const ProxyArguments& arguments) {
+  const auto url = or_throw(conformance::parse_fabric_url(arguments.listen.front(), conformance::UrlPort::chosen));
+  return fabrics::transport_named(url.transport).name;
+}
+
+Endpoint proxied_endpoint(const std::string& option, const std::string& text, std::string_view transport) {
+  const auto port = option == "--listen" && transport == fabrics::kTcp ? conformance::UrlPort::chosen : conformance::UrlPort::needed;
   const conformance::FabricUrl url = or_throw(conformance::parse_fabric_url(text, port));
-  if (url.transport != fabrics::kTcp) {
-    throw UserError(option + " " + text + ": a proxy carries NVMe/TCP only; use tcp://ADDRESS:PORT");
+  if (url.transport != transport) {
+    throw UserError(fmt::format("{} {}: a proxy carries one transport; the first URL begins with {}://", option, text, transport));
   }
   if (!url.nqn.empty()) throw UserError(option + " " + text + ": a proxy takes an address and a port, no NQN");
   return url.to;
+}
+
+/// Both sides of an RDMA proxy use UDP port 4791.
+void check_addresses(const proxy::Route& route, const std::string& listen) {
+  if (route.listen.address.is_v4() != route.to.address.is_v4()) {
+    throw UserError("--listen " + listen + ": a proxy for NVMe/RDMA has IPv4 on both sides, or IPv6 on both");
+  }
+  if (route.listen.address != route.to.address) return;
+  throw UserError("--listen " + listen + ": a proxy for NVMe/RDMA needs an address of its own, such as 127.0.0.2 on this machine");
 }
 
 std::vector<proxy::Route> routes_of(const ProxyArguments& arguments) {
@@ -63,9 +77,12 @@ std::vector<proxy::Route> routes_of(const ProxyArguments& arguments) {
     throw UserError(fmt::format("{} --listen and {} --to: they come in pairs, the first --listen leads to the first --to",
                                 arguments.listen.size(), arguments.to.size()));
   }
+  const std::string_view transport = transport_of(arguments);
   std::vector<proxy::Route> routes;
   for (std::size_t i = 0; i < arguments.listen.size(); ++i) {
-    const proxy::Route route{proxied_endpoint("--listen", arguments.listen[i]), proxied_endpoint("--to", arguments.to[i])};
+    const proxy::Route route{proxied_endpoint("--listen", arguments.listen[i], transport),
+                             proxied_endpoint("--to", arguments.to[i], transport)};
+    if (transport == fabrics::kRdma) check_addresses(route, arguments.listen[i]);
     const auto same = [&](const proxy::Route& one) {
       return (one.listen == route.listen && route.listen.port != 0) || one.listen == route.to || one.to == route.listen;
     };
@@ -79,47 +96,14 @@ std::vector<proxy::Route> routes_of(const ProxyArguments& arguments) {
 
 fault::Plan proxy_plan(const ProxyArguments& arguments) {
   fault::Plan plan = plan_of_proxy(arguments.plan, arguments.seed);
-  or_throw(proxy::reaches(plan));
+  or_throw(proxy::reaches(plan, transport_of(arguments)));
   return plan;
 }
 
-/// Connects once to each controller: a wrong --to is better known before the first host comes.
-class Probe final : net::StreamHandler {
- public:
-  static void check(World& world, net::StreamHost& streams, const Endpoint& to) {
-    Probe probe;
-    const std::string url = conformance::url_text(fabrics::kTcp, to);
-    auto stream = streams.connect({IpAddress{}, 0}, to, probe);
-    if (!stream) throw UserError("--to " + url + ": " + stream.error().text);
-    const bool settled = world.run_until([&] { return probe.connected_ || probe.end_; }, kProbe);
-    if (!settled) throw UserError("--to " + url + ": no answer; is the address right, and the controller running?");
-    if (probe.end_) throw UserError("--to " + url + " cannot be reached: " + probe.end_->text + "; is the controller running?");
-    (*stream)->close();
-  }
-
- private:
-  void on_connected() override { connected_ = true; }
-  void on_readable() override {}
-  void on_writable() override {}
-  void on_flush() override {}
-  void on_end(const net::StreamEnd& end) override { end_ = end; }
-  bool connected_ = false;
-  std::optional<net::StreamEnd> end_;
-};
-
 // ---------------------------------------------------------------------------------------------- output
 
-void print_end(const live::LiveJudge& judge, const conformance::RunResult& run, const proxy::ProxyCounters& counters,
-               const fault::Points* points) {
-  std::string text = fmt::format("{}, {} to controllers, {} to hosts", counted(counters.connections, "connection"),
-                                 size_text(counters.to_controller_bytes), size_text(counters.to_host_bytes));
-  const evidence::Counts& counts = judge.counts();
-  text += fmt::format(", {}, {}", counted(counts.pdus, "PDU"), counted(counts.commands, "command"));
-  if (counts.encrypted > 0) text += fmt::format(", {} encrypted and not judged", counted(counts.encrypted, "connection"));
-  if (judge.unread().other > 0) text += fmt::format(", {} of another protocol", counted(judge.unread().other, "connection"));
-  if (const std::uint64_t count = counters.renamed_entries; count > 0) {
-    text += fmt::format(", {} rewritten", counted(count, "discovery entry", "discovery entries"));
-  }
+void print_end(const live::LiveJudge& judge, const conformance::RunResult& run, const ProxyCarrier& between, const fault::Points* points) {
+  std::string text = between.summary(judge);
   if (points != nullptr) text += fmt::format(", {}", counted(points->strikes().size(), "fault"));
   std::fputs(wrap(text, 2).c_str(), stdout);
   print_left_out(judge.left_out());
@@ -217,6 +201,8 @@ void pass_on(World& world, capture::GrowingFile* capture) {
 int run_proxy(const ProxyArguments& arguments) {
   const std::vector<proxy::Route> routes = routes_of(arguments);
   const fault::Plan plan = proxy_plan(arguments);
+  const std::string_view transport = transport_of(arguments);
+  check_tls_transport(arguments.tls, std::string(transport), arguments.listen.front());
   std::optional<auth::PskStore> keys = tls_keys(arguments.tls);
   const bool with_faults = !plan.rules.empty();
   const std::uint64_t seed = arguments.seed.empty() ? kSeedDefault : std::stoull(arguments.seed);
@@ -227,20 +213,20 @@ int run_proxy(const ProxyArguments& arguments) {
   RealSession session("proxy", {.address = routes.front().listen.address}, {});
   World& world = session.world();
   net::RealHostOptions host_options;
-  host_options.streams_traced = false;
-  net::RealHost streams(world, host_options);
+  host_options.streams_traced = host_options.datagrams_traced = false;
+  net::RealHost machine(world, host_options);
   if (arguments.busy_poll) world.real_loop()->set_busy_poll(true);
   const SignalWatcher signals([&] { world.interrupt(); });
-  for (const proxy::Route& route : routes) Probe::check(world, streams, route.to);
+  probe_controllers(world, machine, transport, routes);
 
-  live::LiveJudgeOptions judge_options{.both_connections = with_faults, .tcp_ports = {}};
+  live::LiveJudgeOptions judge_options{.both_connections = with_faults, .tcp_ports = {}, .transport = transport};
   for (const proxy::Route& route : routes) {
     for (const Endpoint& at : {route.listen, route.to}) judge_options.tcp_ports.push_back(at.port);
   }
   live::LiveJudge judge(judge_options);
   if (!arguments.json) judge.on_finding = [](const LiveFinding& found) { print_live(found, name_of(found.side)); };
   std::optional<fault::Points> points;
-  if (with_faults) points.emplace(world, fault::generate(plan, seed, proxy::places_of_proxy()));
+  if (with_faults) points.emplace(world, fault::generate(plan, seed, proxy::places_of_proxy(transport)));
 
   const std::unique_ptr<capture::GrowingFile> capture = open_capture(world, arguments.capture);
   std::optional<ShownOnKnownPort> shown;
@@ -248,20 +234,19 @@ int run_proxy(const ProxyArguments& arguments) {
   world.trace().add_sink(judge, TraceSink::Hears::wire);
   proxy::ProxyOptions options{.routes = routes, .keep_discovery = arguments.keep_discovery, .faults = points ? &*points : nullptr};
   std::optional<OpenedTls> tls;
-  if (keys) tls.emplace(world, streams, std::move(*keys), arguments.tls).give_to(options);
-  auto made = proxy::TcpProxy::start(world, streams, options);
-  if (!made) throw UserError("--listen " + arguments.listen.front() + ": " + made.error().text);
-  const std::unique_ptr<proxy::TcpProxy> between = std::move(made).value();
-  between->on_remark = [](const std::string& text) { std::fprintf(stderr, "fabricbench: %s\n", text.c_str()); };
+  if (keys) tls.emplace(world, machine, std::move(*keys), arguments.tls).give_to(options);
+  const Remark remark = [](const std::string& words) { std::fprintf(stderr, "fabricbench: %s\n", words.c_str()); };
+  const std::unique_ptr<ProxyCarrier> between =
+      transport == fabrics::kRdma ? carry_rdma(world, machine, options, remark) : carry_tcp(world, machine, options, remark);
   for (std::size_t i = 0; i < routes.size(); ++i) {
-    std::fprintf(arguments.json ? stderr : stdout, "listening %s -> %s\n", conformance::url_text(fabrics::kTcp, between->at(i)).c_str(),
-                 conformance::url_text(fabrics::kTcp, routes[i].to).c_str());
+    std::fprintf(arguments.json ? stderr : stdout, "listening %s -> %s\n", conformance::url_text(transport, between->at(i)).c_str(),
+                 conformance::url_text(transport, routes[i].to).c_str());
   }
   flush_output();
 
   conformance::ReportFacts facts;
   facts.seed = seed;
-  facts.dut = conformance::url_text(fabrics::kTcp, routes.front().to);
+  facts.dut = conformance::url_text(transport, routes.front().to);
   facts.started = now_text();
   facts.replayable = false;
   const Instant begun = world.now();
@@ -278,7 +263,7 @@ int run_proxy(const ProxyArguments& arguments) {
     for (const fault::Strike& strike : points->strikes()) run.remarks.push_back("fault: " + fault::tell(strike.decision));
     if (points->strikes().empty()) run.remarks.push_back("none of the plan's faults occurred");
   }
-  if (!arguments.json) print_end(judge, run, between->counters(), points ? &*points : nullptr);
+  if (!arguments.json) print_end(judge, run, *between, points ? &*points : nullptr);
   if (folder) or_throw(folder->write(run, facts));
   if (arguments.json) std::fputs(conformance::results_json(run, facts).c_str(), stdout);
   return judge.findings().empty() ? exit_code::good : exit_code::red;
@@ -287,23 +272,25 @@ int run_proxy(const ProxyArguments& arguments) {
 }  // namespace
 
 void add_proxy(CLI::App& app, Outcome& outcome) {
-  auto* command = app.add_subcommand("proxy", "Stand between NVMe/TCP hosts and controllers: judge what passes, and break it by plan");
+  auto* command =
+      app.add_subcommand("proxy", "Stand between hosts and controllers of NVMe/TCP or NVMe/RDMA: judge what passes, and break it by plan");
   set_help(*command,
            "  fabricbench proxy --listen tcp://192.0.2.1:4420 --to tcp://192.0.2.7:4420 --report report\n"
            "  fabricbench proxy --listen tcp://192.0.2.1:4420 --to tcp://192.0.2.7:4420 --faults plan.yaml --seed 7 "
            "--capture lab.pcapng\n"
            "  fabricbench proxy --listen tcp://192.0.2.1:8009 --to tcp://192.0.2.7:8009 "
-           "--listen tcp://192.0.2.1:4420 --to tcp://192.0.2.7:4420\n",
+           "--listen tcp://192.0.2.1:4420 --to tcp://192.0.2.7:4420\n"
+           "  fabricbench proxy --listen rdma://192.0.2.1:4420 --to rdma://192.0.2.7:4420\n",
            exit_codes("ended by SIGINT or SIGTERM without findings", "there are findings, advice among them"));
   auto arguments = std::make_shared<ProxyArguments>();
   command
       ->add_option("--listen", arguments->listen,
-                   "Where hosts connect to, tcp://ADDRESS:PORT (0: the system chooses); may be repeated, each "
-                   "with its --to")
+                   "Where hosts connect to, tcp://ADDRESS:PORT (0: the system chooses) or rdma://ADDRESS:PORT; may be "
+                   "repeated, each with its --to")
       ->required()
       ->type_name("URL")
       ->allow_extra_args(false);
-  command->add_option("--to", arguments->to, "The controller or discovery service behind it, tcp://ADDRESS:PORT")
+  command->add_option("--to", arguments->to, "The controller or discovery service behind it, with the same transport")
       ->required()
       ->type_name("URL")
       ->allow_extra_args(false);

@@ -35,12 +35,16 @@ LiveJudge::LiveJudge(const LiveJudgeOptions& options)
 LiveJudge::~LiveJudge() = default;
 
 void LiveJudge::on_event(const TraceEvent& event) {
-  if (event.kind != TraceKind::packet || event.tcp == nullptr) return;
+  if (event.kind != TraceKind::packet || (event.tcp == nullptr) == (options_.transport == fabrics::kTcp)) return;
   ++packets_;
   namespace actors = proxy::actors;
   const bool of_controllers = options_.both_connections && (event.actor == actors::controller || event.actor == actors::towards_controller);
-  const bool syn = (event.tcp->flags & (tcp_flag::syn | tcp_flag::ack)) == tcp_flag::syn;
-  if (syn) served_.insert(event.destination);
+  if (event.tcp != nullptr) {
+    const bool syn = (event.tcp->flags & (tcp_flag::syn | tcp_flag::ack)) == tcp_flag::syn;
+    if (syn) served_.insert(event.destination);
+  } else if (event.actor == actors::host || event.actor == actors::towards_controller) {
+    (of_controllers ? rdma_of_controllers_ : rdma_of_hosts_).insert(event.destination.address);
+  }
   monitors::Monitors& judges = of_controllers ? controllers_ : hosts_;
   judges.dissector().number_next(packets_);
   judges.on_event(event);
@@ -49,11 +53,16 @@ void LiveJudge::on_event(const TraceEvent& event) {
   if (judges.findings().size() != told) tell_new(judges, told, !of_controllers);
 }
 
+Side LiveJudge::side_of(const monitors::Finding& found, bool of_hosts) const {
+  const Endpoint blamed{found.blamed.address, static_cast<std::uint16_t>(found.blamed.number)};
+  const std::set<IpAddress>& of_rdma = of_hosts ? rdma_of_hosts_ : rdma_of_controllers_;
+  return served_.contains(blamed) || of_rdma.contains(blamed.address) ? Side::controller : Side::host;
+}
+
 void LiveJudge::tell_new(const monitors::Monitors& judges, std::size_t& told, bool of_hosts) {
   for (; told < judges.findings().size(); ++told) {
     const monitors::Finding& found = judges.findings()[told];
-    const Endpoint blamed{found.blamed.address, static_cast<std::uint16_t>(found.blamed.number)};
-    const Side side = served_.contains(blamed) ? Side::controller : Side::host;
+    const Side side = side_of(found, of_hosts);
     // Under faults the other end of each connection is the proxy.
     if (options_.both_connections && side != (of_hosts ? Side::host : Side::controller)) continue;
     findings_.add(found, side, on_finding);
@@ -74,7 +83,7 @@ std::uint64_t LiveJudge::left_out() const { return hosts_.findings_left_out() + 
 
 conformance::RunResult LiveJudge::result() const {
   return findings_.result(
-      judged_by({&hosts_, &controllers_}), fabrics::kTcp, [](Side side) { return side == Side::host ? Role::host : Role::controller; },
+      judged_by({&hosts_, &controllers_}), options_.transport, [](Side side) { return side == Side::host ? Role::host : Role::controller; },
       [](monitors::Rule rule) { return role_of(monitors::facts_of(rule).requirement); });
 }
 

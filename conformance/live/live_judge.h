@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "conformance/live/live_findings.h"
+#include "wire/fabrics/transports.h"
 
 namespace fb::live {
 
@@ -17,9 +18,10 @@ struct LiveJudgeOptions {
   /// The connections to the controllers are shown beside those of the hosts (a proxy with faults).
   bool both_connections = false;
   std::vector<std::uint16_t> tcp_ports = {};  ///< of NVMe/TCP, beside 4420 and 8009
+  std::string_view transport = fabrics::kTcp;
 };
 
-/// A sink for the trace of a world with a proxy::TcpProxy.
+/// A sink for the trace of a world with a proxy::TcpProxy or a proxy::RdmaProxy.
 class LiveJudge final : public TraceSink {
  public:
   explicit LiveJudge(const LiveJudgeOptions& options);
@@ -33,7 +35,7 @@ class LiveJudge final : public TraceSink {
   std::function<void(const conformance::LiveFinding&)> on_finding;
   const std::vector<conformance::LiveFinding>& findings() const { return findings_.all(); }
   std::uint64_t left_out() const;
-  /// Segments of the trace: the frames of a capture that listens beside.
+  /// Of the trace: the frames of a capture that listens beside.
   std::uint64_t packets() const { return packets_; }
   /// What was read, of the hosts' connections.
   const evidence::Counts& counts() const { return hosts_.dissector().counts(); }
@@ -43,6 +45,7 @@ class LiveJudge final : public TraceSink {
   conformance::RunResult result() const;
 
  private:
+  conformance::Side side_of(const monitors::Finding& found, bool of_hosts) const;
   void tell_new(const monitors::Monitors& judges, std::size_t& told, bool of_hosts);
 
   LiveJudgeOptions options_;
@@ -50,7 +53,8 @@ class LiveJudge final : public TraceSink {
   monitors::Monitors controllers_;
   std::size_t hosts_told_ = 0, controllers_told_ = 0;
   std::uint64_t packets_ = 0;
-  std::set<Endpoint> served_;  ///< the controllers' ends of connections
+  std::set<Endpoint> served_;                                ///< the controllers' ends of TCP connections
+  std::set<IpAddress> rdma_of_hosts_, rdma_of_controllers_;  ///< likewise, of RDMA: the proxy is one end in each view
   LiveFindings findings_;
 };
 

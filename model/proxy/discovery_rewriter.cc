@@ -44,7 +44,8 @@ bool is_data(ByteView pdu) { return pdu.size() >= tcp::DataPdu::size && pdu[0] =
 
 }  // namespace
 
-std::size_t rename_entries(MutableBytes page, std::uint64_t offset, const std::vector<Renamed>& names, std::vector<std::string>* past) {
+std::size_t rename_entries(MutableBytes page, std::uint64_t offset, fabrics::TransportType of, const std::vector<Renamed>& names,
+                           std::vector<std::string>* past) {
   constexpr std::size_t kEntry = fabrics::DiscoveryEntry::size;
   // The header is as long as an entry, so that entries begin at multiples of their length.
   std::size_t at = offset == 0 ? kEntry : static_cast<std::size_t>((kEntry - offset % kEntry) % kEntry);
@@ -52,7 +53,7 @@ std::size_t rename_entries(MutableBytes page, std::uint64_t offset, const std::v
   for (; at + kEntry <= page.size(); at += kEntry) {
     const MutableBytes entry = page.subspan(at, kEntry);
     const View<fabrics::TcpDiscoveryEntry> view{entry};
-    if (view.get(de::trtype) != fabrics::TransportType::tcp) continue;
+    if (view.get(de::trtype) != of) continue;
     const auto address = IpAddress::parse(text_of(part_of(entry, de::traddr)));
     const auto port = fabrics::decimal_port(part_of(entry, de::trsvcid));
     if (!address || !port) continue;
@@ -72,15 +73,19 @@ std::size_t rename_entries(MutableBytes page, std::uint64_t offset, const std::v
   return changed;
 }
 
-void DiscoveryRewriter::on_command(ByteView sqe) {
+std::optional<DiscoveryLogRange> discovery_log_range(ByteView sqe) {
   const View<nvme::GetLogPageSqe> command{sqe};
-  if (sqe[0] != static_cast<std::uint8_t>(nvme::AdminOpcode::get_log_page)) return;
-  if (command.get(nvme::get_log_sqe::lid) != kDiscoveryLog) return;
+  if (sqe[0] != static_cast<std::uint8_t>(nvme::AdminOpcode::get_log_page)) return std::nullopt;
+  if (command.get(nvme::get_log_sqe::lid) != kDiscoveryLog) return std::nullopt;
   // Entries of the extended format have lengths of their own.
-  if ((command.get(nvme::get_log_sqe::lsp) & fabrics::discovery_lsp_bits::extended) != 0) return;
+  if ((command.get(nvme::get_log_sqe::lsp) & fabrics::discovery_lsp_bits::extended) != 0) return std::nullopt;
   const std::uint64_t bytes = nvme::log_length(command);
-  if (bytes > kLogBytesMax) return;
-  open_[command.get(nvme::sqe::cid)] = {nvme::log_offset(command), static_cast<std::size_t>(bytes), 0};
+  if (bytes > kLogBytesMax) return std::nullopt;
+  return DiscoveryLogRange{command.get(nvme::sqe::cid), nvme::log_offset(command), bytes};
+}
+
+void DiscoveryRewriter::on_command(ByteView sqe) {
+  if (const auto range = discovery_log_range(sqe)) open_[range->cid] = {range->offset, static_cast<std::size_t>(range->bytes), 0};
 }
 
 void DiscoveryRewriter::take(Bytes pdu, std::vector<Bytes>& out) {
@@ -125,7 +130,7 @@ void DiscoveryRewriter::finish(std::uint16_t cid) {
     if (is_data(pdu) && View<tcp::DataPdu>{pdu}.get(tcp::data_pdu::cccid) == cid) pdus.push_back(&pdu);
   }
   each_part([](MutableBytes data, MutableBytes in_page, Bytes&) { std::ranges::copy(data, in_page.begin()); });
-  const std::size_t changed = rename_entries(page, log.offset, names_, &past_);
+  const std::size_t changed = rename_entries(page, log.offset, fabrics::TransportType::tcp, names_, &past_);
   renamed_ += changed;
   if (changed == 0) return;
   each_part([](MutableBytes data, MutableBytes in_page, Bytes& pdu) {

@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/ip.h"
+#include "wire/fabrics/discovery_log.h"
 #include "wire/tcp/pdu.h"
 
 namespace fb::proxy {
@@ -19,10 +21,19 @@ struct Renamed {
 };
 
 /// Rewrites the part of a discovery log page that begins at `offset` of the page. Only entries that lie in it as wholes are
-/// touched, and of those only TRADDR, TRSVCID and ADRFAM. Returns how many were. `past`, if given, gains the NVMe/TCP addresses
-/// that lead past the proxy, "192.0.2.8:4420".
-std::size_t rename_entries(MutableBytes page, std::uint64_t offset, const std::vector<Renamed>& names,
+/// touched, and of those only TRADDR, TRSVCID and ADRFAM. Returns how many were. Entries of other transports stay as they are.
+/// `past`, if given, gains the addresses that lead past the proxy, "192.0.2.8:4420".
+std::size_t rename_entries(MutableBytes page, std::uint64_t offset, fabrics::TransportType of, const std::vector<Renamed>& names,
                            std::vector<std::string>* past = nullptr);
+
+/// The part of the discovery log page that a command requests.
+struct DiscoveryLogRange {
+  std::uint16_t cid = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+};
+/// Nothing for other commands, for extended entries, and for parts that are too long to be changed.
+std::optional<DiscoveryLogRange> discovery_log_range(ByteView sqe);
 
 class DiscoveryRewriter {
  public:

@@ -23,17 +23,19 @@ nvme::Status status_of(const Decision& decision) {
   return nvme::Status::make(static_cast<unsigned>(decision.amount >> 8), static_cast<unsigned>(decision.amount & 0xFF));
 }
 
-bool is_reachable(const fault::KindFacts& facts) {
+bool is_reachable(const fault::KindFacts& facts, bool rdma) {
   switch (facts.site) {
+    case Site::packet:
+      return rdma;
     case Site::segment:
     case Site::pdu:
     case Site::admin:
     case Site::completion:
     case Site::media:
     case Site::passage:
-      return true;
+      return !rdma;
     case Site::admission:
-      return facts.kind != Kind::fatal;
+      return !rdma && facts.kind != Kind::fatal;
     default:
       return false;
   }
@@ -44,6 +46,10 @@ std::string_view obstacle_of(Site site) {
   switch (site) {
     case Site::packet:
       return "is for datagrams (NVMe/RDMA)";
+    case Site::segment:
+    case Site::pdu:
+    case Site::passage:
+      return "is for TCP connections (NVMe/TCP)";
     case Site::receive:
     case Site::key:
       return "is for an RDMA device";
@@ -98,27 +104,27 @@ void change_status(Bytes& response, nvme::Status status) {
 
 }  // namespace
 
-std::vector<fault::Place> places_of_proxy() {
+std::vector<fault::Place> places_of_proxy(std::string_view transport) {
+  if (transport == fabrics::kRdma) return {{Site::packet, "host->target"}, {Site::packet, "target->host"}};
   return {{Site::segment, "host->target"}, {Site::segment, "target->host"}, {Site::pdu, "host"},
           {Site::pdu, "target"},           {Site::admission, {}},           {Site::admin, {}},
           {Site::completion, {}},          {Site::media, "namespace"},      {Site::passage, "host"},
           {Site::passage, "target"}};
 }
 
-Result<void> reaches(const fault::Plan& plan) {
-  const auto refuse = [&](const fault::Rule& rule, const std::string& why) {
-    const std::string at = plan.source.empty() ? "" : fmt::format("{}:{}: ", plan.source, rule.line);
-    return Failure{Problem{at + why}};
-  };
+Result<void> reaches(const fault::Plan& plan, std::string_view transport) {
+  const bool rdma = transport == fabrics::kRdma;
   for (const fault::Rule& rule : plan.rules) {
     const fault::KindFacts& facts = fault::facts_of(rule.kind);
-    if (is_reachable(facts)) continue;
-    return refuse(rule, fmt::format("a proxy cannot reach '{}': it {}; it reaches segment_*, pdu_*, r2t_late, response_late, "
-                                    "keep_alive_lost, half_close, change_*, status, slow, admin_*, withhold, twice, disconnect, "
-                                    "media_error and write_fault",
-                                    facts.name, obstacle_of(facts.site)));
+    if (is_reachable(facts, rdma)) continue;
+    const std::string at = plan.source.empty() ? "" : fmt::format("{}:{}: ", plan.source, rule.line);
+    const std::string_view reached = rdma ? "drop, duplicate, delay, corrupt, forge, truncate, partition, hold, throttle and mtu"
+                                          : "segment_*, pdu_*, r2t_late, response_late, keep_alive_lost, half_close, change_*, status, "
+                                            "slow, admin_*, withhold, twice, disconnect, media_error and write_fault";
+    return Failure{Problem{fmt::format("{}a proxy for {} cannot reach '{}': it {}; it reaches {}", at, rdma ? "NVMe/RDMA" : "NVMe/TCP",
+                                       facts.name, obstacle_of(facts.site), reached)}};
   }
-  return fault::fits(plan, places_of_proxy());
+  return fault::fits(plan, places_of_proxy(transport));
 }
 
 FaultSites::FaultSites(fault::Points& points)

@@ -12,14 +12,15 @@
 #include "model/proxy/passage.h"
 #include "sim/fault/network_faults.h"
 #include "sim/fault/plan.h"
+#include "wire/fabrics/transports.h"
 #include "wire/nvme/status.h"
 
 namespace fb::proxy {
 
-/// Where faults of a schedule can strike in a proxy.
-std::vector<fault::Place> places_of_proxy();
-/// The Problem names the first fault of the plan that a proxy cannot reach, with its line, and what it can.
-Result<void> reaches(const fault::Plan& plan);
+/// Where faults of a schedule can strike in a proxy for this transport.
+std::vector<fault::Place> places_of_proxy(std::string_view transport = fabrics::kTcp);
+/// The Problem names the first fault of the plan that such a proxy cannot reach, with its line, and what it can.
+Result<void> reaches(const fault::Plan& plan, std::string_view transport = fabrics::kTcp);
 
 /// The decision points of one proxy; all of its connections count together, as those of one host and one controller.
 struct FaultSites {

@@ -76,7 +76,7 @@ class UdpPort final : public DatagramPort, private FdHandler, private TurnEndHan
   bool send_first_alone(const Train& train);
   void trace(TraceKind kind, const Endpoint& source, const Endpoint& destination, ByteView bytes, const IpFacts& ip,
              std::string_view text) {
-    if (host_.world_.trace().hears_wire()) emit(kind, source, destination, bytes, ip, text);
+    if (host_.options_.datagrams_traced && host_.world_.trace().hears_wire()) emit(kind, source, destination, bytes, ip, text);
   }
   void emit(TraceKind kind, const Endpoint& source, const Endpoint& destination, ByteView bytes, const IpFacts& ip, std::string_view text);
 

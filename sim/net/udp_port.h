@@ -21,7 +21,8 @@ struct RealHostOptions {
   int socket_buffer_bytes = 32 << 20;
   int stream_buffer_bytes = 0;  ///< of TCP sockets, each direction; 0: as the kernel sees fit
   Duration connect_timeout = Duration::s(5);
-  bool streams_traced = true;  ///< TCP connections are shown in the world's trace
+  bool streams_traced = true;    ///< TCP connections are shown in the world's trace
+  bool datagrams_traced = true;  ///< likewise
 };
 
 struct RealHostCounters {

@@ -230,7 +230,7 @@ def test_wrong_use_is_one_line(fabricbench, tmp_path):
         for arguments, word in ((["--listen", listen, "--to", to], "refused"),
                                 (["--listen", listen], "--to"),
                                 (["--listen", "tcp://nonsense", "--to", to], "nonsense"),
-                                (["--listen", "rdma://127.0.0.2:4420", "--to", to], "NVMe/TCP"),
+                                (["--listen", "rdma://127.0.0.2:4420", "--to", to], "one transport"),
                                 (["--listen", listen, "--to", there, "--faults", plan], "plan.yaml:3: a proxy cannot reach 'drop'"),
                                 (["--listen", listen, "--to", there, "--faults", tmp_path / "none"], "none"),
                                 (["--listen", there, "--to", there], "--listen"),
@@ -243,3 +243,83 @@ def test_wrong_use_is_one_line(fabricbench, tmp_path):
                                 (["--listen", "tcp://203.0.113.9:4420", "--to", there], "203.0.113.9")):
             done = fabricbench("proxy", *arguments, timeout=20)
             assert done.code == 2 and len(done.err.splitlines()) == 1 and word in done.err, (arguments, done.err)
+
+
+# NVMe/RDMA: both sides use UDP port 4791, so that the proxy has an address of its own.
+RDMA_TARGET, RDMA_PROXY = "127.0.0.98", "127.0.0.96"
+
+
+@pytest.fixture(name="rdma_pair")
+def fixture_rdma_pair():
+    """A target and a proxy for NVMe/RDMA in front of it: rdma_pair([target arguments], [proxy arguments])."""
+    started = []
+
+    def start(for_target=(), for_proxy=()):
+        target = Target("--listen", f"rdma://{RDMA_TARGET}:4420", "--namespace", "16M", *for_target)
+        started.append(target.process)
+        proxy = Proxy("--listen", f"rdma://{RDMA_PROXY}:4420", "--to", f"rdma://{RDMA_TARGET}:4420", *for_proxy)
+        started.append(proxy.process)
+        return proxy, f"rdma://{RDMA_PROXY}:4420"
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def test_verified_io_of_two_rdma_hosts_passes_a_quiet_proxy(rdma_pair, fabricbench, tmp_path):
+    capture, report = tmp_path / "p.pcapng", tmp_path / "report"
+    proxy, url = rdma_pair(for_proxy=["--capture", capture, "--report", report])
+    discovered = fabricbench("host", "discover", url)
+    assert discovered.code == 0 and RDMA_PROXY in discovered.out and RDMA_TARGET not in discovered.out, discovered.out
+    hosts = [subprocess.Popen([str(PROGRAM), "host", "io", url, "--verify", "--size", "2M", "--local", f"127.0.0.{94 + k}"],
+                              stdout=subprocess.PIPE) for k in (0, 1)]
+    assert [host.wait(timeout=60) for host in hosts] == [0, 0]
+    code, out, err = proxy.stop()
+    assert code == 0 and "no findings of" in out and "discovery entr" in out and err == "", out + err
+    results = json.loads((report / "results.json").read_text())
+    assert results["summary"]["pass"] == len(results["cases"]) > 30
+    checked = fabricbench("check", capture)
+    assert checked.code == 0, checked.out
+
+
+def test_who_breaks_a_rule_over_rdma_is_named(rdma_pair, fabricbench):
+    proxy, url = rdma_pair(for_target=["--deviation", "completion_with_phase"])
+    fabricbench("host", "io", url, "--verify", "--size", "64K", "--local", "127.0.0.94")
+    code, out, _ = proxy.stop()
+    assert code == 1 and f"controller {RDMA_PROXY}" in out and "(0 of the host, " in out, out
+
+
+def test_packets_are_damaged_by_plan_and_blamed_on_nobody(rdma_pair, fabricbench, tmp_path):
+    plan = tmp_path / "plan.yaml"
+    plan.write_text("faults:\n" + "".join(f"  - kind: {kind}\n    every: {every}\n"
+                                          for kind, every in (("drop", 41), ("duplicate", 53), ("corrupt", 67), ("truncate", 79))))
+    proxy, url = rdma_pair(for_proxy=["--faults", plan, "--seed", "3"])
+    assert fabricbench("host", "io", url, "--verify", "--size", "2M", "--local", "127.0.0.94").code == 0
+    code, out, _ = proxy.stop()
+    assert code == 0 and re.search(r"\d\d faults", out) and "no findings of" in out, out
+
+
+def test_an_rdma_host_is_disconnected_when_the_proxy_ends(rdma_pair):
+    proxy, url = rdma_pair()
+    host = subprocess.Popen([str(PROGRAM), "host", "io", url, "--random", "--read-percent", "100", "--time", "20s", "--local", "127.0.0.94"],
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    time.sleep(2)
+    begun = time.monotonic()
+    assert proxy.stop()[0] == 0
+    _, err = host.communicate(timeout=15)
+    assert host.returncode != 0 and time.monotonic() - begun < 10, err
+
+
+def test_wrong_use_of_an_rdma_proxy_is_one_line(fabricbench, tmp_path):
+    plan = tmp_path / "plan.yaml"
+    plan.write_text("faults:\n  - kind: pdu_late\n    every: 5\n")
+    there, here = f"rdma://{RDMA_TARGET}:4420", f"rdma://{RDMA_PROXY}:4420"
+    for words, hint in ((["--listen", there, "--to", there], "an address of its own"),
+                        (["--listen", here, "--to", f"tcp://{AT}:4420"], "one transport"),
+                        (["--listen", here, "--to", "rdma://[::1]:4420"], "IPv4 on both sides"),
+                        (["--listen", here, "--to", there, "--tls", "--psk-file", "x"], "TLS"),
+                        (["--listen", here, "--to", there, "--faults", plan], "cannot reach 'pdu_late'"),
+                        (["--listen", here, "--to", there], "no answer")):
+        done = fabricbench("proxy", *words)
+        assert done.code == 2 and hint in done.err and done.err.count("\n") == 1, done.err
