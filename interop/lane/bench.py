@@ -161,14 +161,14 @@ class Running:
             raise CellFailure(f"{self.log.stem} ended with {status}: {said.strip()[-200:]}")
         return said
 
-    def finish(self, limit_s: int = 20) -> None:
+    def finish(self, limit_s: int = 20, statuses: Collection[int] = (0,)) -> None:
         """Asks it to end, which it must do in order."""
         self.process.send_signal(signal.SIGTERM)
         try:
             status = self.process.wait(limit_s)
         except subprocess.TimeoutExpired:
             raise CellFailure("fabricbench did not end when it was asked to") from None
-        if status != 0:
+        if status not in statuses:
             raise CellFailure(f"fabricbench ended with {status}: {self.log.read_text().strip()[-200:]}")
 
     def kill(self) -> None:
