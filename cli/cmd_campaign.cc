@@ -44,8 +44,12 @@ struct CampaignArguments {
   bool keep = false;  ///< --out was given
 };
 
+std::string_view transport_of(const CampaignArguments& arguments) {
+  return fabrics::transport_named(or_throw(parse_fabric_url(arguments.dut)).transport).name;
+}
+
 fault::Plan plan_of(const CampaignArguments& arguments) {
-  if (arguments.plan.empty()) return arguments.dut.empty() ? standard_plan() : product_plan();
+  if (arguments.plan.empty()) return arguments.dut.empty() ? standard_plan() : product_plan(transport_of(arguments));
   if (arguments.plan == "none") return {};
   return or_throw(fault::parse_plan(read_text(arguments.plan), arguments.plan));
 }
@@ -237,8 +241,9 @@ double seconds_of(const std::string& text) {
 
 /// A product at an address: what its URL names, or what its discovery service lists.
 void take_product(const CampaignArguments& arguments, CampaignOptions& options) {
-  if (arguments.workload != "mixed" && arguments.workload != fabrics::kTcp) {
-    throw UserError("--dut: a product is tested by the workload tcp, not " + arguments.workload);
+  const std::string transport(transport_of(arguments));
+  if (arguments.workload != "mixed" && arguments.workload != transport) {
+    throw UserError("--dut " + arguments.dut + ": it is tested by the workload " + transport + ", not " + arguments.workload);
   }
   if (!arguments.deviations.empty()) throw UserError("--deviation is for the embedded products; --dut tests another one");
   if (arguments.twice) throw UserError("--twice compares digests, which a product in real time does not have");
@@ -246,9 +251,8 @@ void take_product(const CampaignArguments& arguments, CampaignOptions& options) 
   HostArguments host;
   host.url = arguments.dut;
   HostSession session(host);
-  if (session.url().transport != fabrics::kTcp) throw UserError(arguments.dut + ": campaigns on a product go over tcp://");
-  options.product = url_text(fabrics::kTcp, session.url().to) + "/" + session.subsystem_nqn();
-  options.workload = fabrics::kTcp;
+  options.product = url_text(transport, session.url().to) + "/" + session.subsystem_nqn();
+  options.workload = transport;
 }
 
 int campaign(const CampaignArguments& arguments) {
@@ -340,7 +344,8 @@ void add_campaign(CLI::App& app, Outcome& outcome) {
   command->add_option("--workload", arguments->workload, "What the worlds do: " + known)->type_name("NAME")->capture_default_str();
   command
       ->add_option("--dut", arguments->dut,
-                   "A controller to test in real time: tcp://HOST:PORT[/NQN]. Data at the start of its first namespace is lost")
+                   "A controller to test in real time: tcp://HOST:PORT[/NQN] or rdma://HOST:PORT[/NQN]. Data at the start of its "
+                   "first namespace is lost")
       ->type_name("URL");
   command->add_option("--time", arguments->time, "Begin no further world after this time: 90s, 30m, 2h")->type_name("TIME");
   command->add_option("--faults", arguments->plan, "Fault plan; default: the standard plan; none: no faults")->type_name("FILE");

@@ -14,6 +14,7 @@
 #include "conformance/runner/library_product.h"
 #include "conformance/runner/replay.h"
 #include "conformance/runner/waivers.h"
+#include "sim/net/resolve.h"
 
 namespace fb::cli {
 
@@ -75,7 +76,7 @@ RunResult run_again(const Wanted& wanted, const ReplayArguments& arguments, cons
   std::string local = arguments.local;
   const bool at_address = !token.dut.starts_with(kHostProduct) && token.dut.find("://") != std::string::npos;
   if (at_address && local.empty()) {
-    local = to_string(or_throw(local_address_towards(or_throw(parse_fabric_url(token.dut)).to)));
+    local = to_string(or_throw(net::local_address_towards(or_throw(parse_fabric_url(token.dut)).to)));
   }
   options.product = or_throw(parse_product(token.dut, local));
   choose_own_device(arguments.device, options.product);

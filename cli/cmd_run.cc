@@ -25,6 +25,7 @@
 #include "conformance/runner/nd_bench.h"
 #include "conformance/runner/profiles.h"
 #include "wire/fabrics/transports.h"
+#include "sim/net/resolve.h"
 
 namespace fb::cli {
 
@@ -77,7 +78,7 @@ Product product_of(const RunArguments& arguments) {
   std::string local = arguments.local;
   const bool host = arguments.dut.starts_with(kHostProduct);
   if (!host && arguments.dut.find("://") != std::string::npos && local.empty()) {
-    local = to_string(or_throw(local_address_towards(or_throw(parse_fabric_url(arguments.dut)).to)));
+    local = to_string(or_throw(net::local_address_towards(or_throw(parse_fabric_url(arguments.dut)).to)));
   }
   Product product = or_throw(parse_product(arguments.dut, local));
   product.slow = arguments.slow;

@@ -1,9 +1,7 @@
 #include "cli/common.h"
 
-#include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,9 +16,8 @@
 #include <random>
 #include <sstream>
 
-#include "base/ip_scope.h"
 #include "sim/capture/pcapng.h"
-#include "sim/net/udp_socket.h"
+#include "sim/net/resolve.h"
 
 namespace fb::cli {
 
@@ -72,31 +69,8 @@ std::string check_number(const std::string& text) {
   return "'" + text + "' is no number from 0 to 18446744073709551615";
 }
 
-Result<IpAddress> local_address_towards(const Endpoint& to) {
-  // fe80::/10
-  const auto& bytes = to.address.bytes();
-  if (!to.address.is_v4() && bytes[0] == 0xFE && (bytes[1] & 0xC0) == 0x80 && scope_of(to.address) == 0) {
-    return Failure{
-        Problem{to_string(to.address) + " is a link-local address: name its interface, [" + to_string(to.address) + "%INTERFACE]"}};
-  }
-  const auto none = [&](const char* what) {
-    return Failure{Problem{"no way to " + to_string(to.address) + ": " + what + ": " + std::strerror(errno)}};
-  };
-  const int fd = socket(to.address.is_v4() ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return none("socket");
-  const net::socket_detail::SocketAddress peer(to);
-  net::socket_detail::SocketAddress own;
-  socklen_t length = sizeof own;
-  const bool good = connect(fd, peer.get(), peer.length()) == 0 && getsockname(fd, own.get(), &length) == 0;
-  const int error = errno;
-  close(fd);
-  errno = error;
-  if (!good) return none("connect");
-  return own.endpoint().value_or(Endpoint{}).address;
-}
-
 net::LocalHost local_host(const std::string& text, const Endpoint& to, RocePort port) {
-  if (text.empty()) return {.address = or_throw(local_address_towards(to))};
+  if (text.empty()) return {.address = or_throw(net::local_address_towards(to))};
   const auto parsed = net::parse_local_host(text);
   if (!parsed) throw UserError("--local: " + parsed.error().text);
   if (parsed->address.is_v4() != to.address.is_v4()) {

@@ -34,8 +34,6 @@ std::string check_seed(const std::string& text);
 /// The same for any other number of 64 bits: CLI11 takes "-1" as the largest one.
 std::string check_number(const std::string& text);
 
-/// Our own address on the way to `to`, as the routing table has it.
-Result<IpAddress> local_address_towards(const Endpoint& to);
 /// Who has UDP port 4791: the software device takes it for itself, the kernel shares it among its own.
 enum class RocePort : std::uint8_t { own, kernels };
 /// What --local says, or the address that the routing table gives when it is empty.

@@ -137,7 +137,7 @@ std::string look_for_canaries(const CampaignOptions& options) {
 }
 
 void check_options(const CampaignOptions& options) {
-  if (!options.product.empty()) return or_throw(reaches_product(options.plan));
+  if (!options.product.empty()) return or_throw(reaches_product(options.plan, options.workload));
   const auto places = or_throw(places_of_workload(options.workload));
   or_throw(fault::fits(options.plan, places));
 }

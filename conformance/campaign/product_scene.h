@@ -1,38 +1,38 @@
-// A host of ours and somebody's product, in real time, with a proxy between them in which faults strike.
+// A host of ours and somebody's product, in real time, with faults between them.
 #pragma once
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "conformance/campaign/scene.h"
+#include "conformance/live/live_judge.h"
 #include "conformance/runner/product.h"
-#include "model/proxy/tcp_proxy.h"
 #include "model/transport/host_channel.h"
-#include "sim/net/udp_port.h"
 
 namespace fb::conformance {
 
-/// The way to the product.
+/// The way to the product: over TCP through a proxy, over RDMA by packets of a device of ours.
 class ProductLine {
  public:
-  /// `url` is tcp://ADDRESS:PORT/NQN. UserError for another, and where nothing can listen here.
-  ProductLine(World& world, const std::string& url, fault::Points& points);
+  /// `url` is tcp://ADDRESS:PORT/NQN or rdma://ADDRESS:PORT/NQN. UserError for another, and where an address of this machine
+  /// cannot be had.
+  static std::unique_ptr<ProductLine> open(World& world, const std::string& url, fault::Points& points);
+  virtual ~ProductLine() = default;
 
   World& world() { return world_; }
-  net::StreamHost& streams() { return streams_; }
   const FabricUrl& product() const { return product_; }
-  /// Where hosts come to.
-  Endpoint entrance() const { return proxy_->at(0); }
-  /// Of the product and of the entrance.
-  std::vector<std::uint16_t> ports() const;
-  void close() { proxy_->close(); }
+  /// Connects past the faults.
+  virtual std::unique_ptr<transport::HostFabric> quiet_fabric() = 0;
+  /// Connects to entrance(), under the faults. From now on there is nothing quiet any more.
+  virtual std::unique_ptr<transport::HostFabric> fabric(const FabricShape& shape) = 0;
+  virtual Endpoint entrance() const = 0;
+  virtual live::LiveJudgeOptions judging() const = 0;
+  virtual void close() = 0;
 
- private:
+ protected:
+  ProductLine(World& world, FabricUrl product) : world_(world), product_(std::move(product)) {}
   World& world_;
   FabricUrl product_;
-  net::RealHost streams_;
-  std::unique_ptr<proxy::TcpProxy> proxy_;
 };
 
 class ProductScene final : public Scene {

@@ -6,8 +6,10 @@
 #include <array>
 #include <charconv>
 
+#include "base/or_throw.h"
 #include "base/rng.h"
 #include "conformance/campaign/shapes.h"
+#include "conformance/runner/product.h"
 #include "model/proxy/faults.h"
 #include "wire/fabrics/transports.h"
 
@@ -158,6 +160,26 @@ fault::Plan make_standard_plan() {
   return plan;
 }
 
+fault::Plan make_rdma_product_plan() {
+  using enum fault::Kind;
+  constexpr std::uint64_t kUs = 1000, kMs = 1'000'000;
+  fault::Plan plan;
+  plan.name = "product";
+  plan.swarm = true;
+  plan.rules = {
+      rule(drop, 60, 20),
+      rule(duplicate, 60, 20),
+      rule(delay, 60, 20, kUs, 3 * kMs),
+      rule(corrupt, 80, 10),
+      rule(truncate, 120, 5, 1, 64),
+      rule(hold, 300, 1, kMs, 100 * kMs),
+      rule(partition, 400, 1, kMs, 50 * kMs),
+      rule(throttle, 300, 1, 2000, 20'000),
+      rule(controller_reset, 80, 1),
+  };
+  return plan;
+}
+
 fault::Plan make_product_plan() {
   using enum fault::Kind;
   constexpr std::uint64_t kUs = 1000, kMs = 1'000'000;
@@ -237,20 +259,20 @@ Result<Recipe> make_recipe(const std::string& workload, std::uint64_t seed, cons
   return recipe;
 }
 
-const fault::Plan& product_plan() {
-  static const fault::Plan plan = make_product_plan();
-  return plan;
+const fault::Plan& product_plan(std::string_view transport) {
+  static const fault::Plan tcp = make_product_plan(), rdma = make_rdma_product_plan();
+  return transport == fabrics::kRdma ? rdma : tcp;
 }
 
-Result<void> reaches_product(const fault::Plan& plan) {
+Result<void> reaches_product(const fault::Plan& plan, std::string_view transport) {
   fault::Plan rest = plan;
   std::erase_if(rest.rules, [](const fault::Rule& one) { return one.kind == fault::Kind::controller_reset; });
-  return proxy::reaches(rest);
+  return proxy::reaches(rest, transport);
 }
 
 Recipe make_product_recipe(const std::string& product, std::uint64_t seed, const fault::Plan& plan, std::size_t steps) {
   Recipe recipe;
-  recipe.workload = fabrics::kTcp;
+  recipe.workload = or_throw(parse_fabric_url(product)).transport;
   recipe.product = product;
   recipe.seed = seed;
   Rng rng(seed, "steps");
@@ -260,7 +282,7 @@ Recipe make_product_recipe(const std::string& product, std::uint64_t seed, const
     recipe.steps.push_back(fabric_step(rng, shape));
     recipe.steps.back().pause_us = std::min(recipe.steps.back().pause_us, kLongestPause_us);
   }
-  recipe.schedule = fault::generate(plan, seed, places_before_product());
+  recipe.schedule = fault::generate(plan, seed, places_before_product(recipe.workload));
   return recipe;
 }
 

@@ -71,14 +71,14 @@ const std::vector<WorkloadFacts>& workloads();
 
 /// What a plan and a seed make of a workload of so many steps. The Problem names an unknown workload.
 Result<Recipe> make_recipe(const std::string& workload, std::uint64_t seed, const fault::Plan& plan, std::size_t steps);
-/// The same with somebody's product.
+/// The same with somebody's product at an URL; the workload is its transport.
 Recipe make_product_recipe(const std::string& product, std::uint64_t seed, const fault::Plan& plan, std::size_t steps);
 
 /// Faults of every level, few enough for honest products to get over.
 const fault::Plan& standard_plan();
 /// Faults that can be made on the way to somebody's product, and cost little time.
-const fault::Plan& product_plan();
+const fault::Plan& product_plan(std::string_view transport);
 /// The Problem names the first fault of the plan that cannot be made on the way to somebody's product.
-Result<void> reaches_product(const fault::Plan& plan);
+Result<void> reaches_product(const fault::Plan& plan, std::string_view transport);
 
 }  // namespace fb::conformance

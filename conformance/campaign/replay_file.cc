@@ -35,11 +35,11 @@ void check_fits(const Recipe& recipe) {
   const WorldKind kind = or_throw(world_kind(recipe.workload, recipe.seed));
   const bool management = kind == WorldKind::management;
   const bool simulated = recipe.product.empty();
-  if (!simulated && management) throw UserError("a product is of the workload tcp");
+  if (!simulated && management) throw UserError("a product is of the workload tcp or rdma");
   const FabricShape shape = simulated ? fabric_shape(kind, recipe.seed) : product_shape(recipe.seed);
   const std::vector<fault::Place> places = management  ? places_of(management_shape(recipe.seed))
                                            : simulated ? places_of(shape)
-                                                       : places_before_product();
+                                                       : places_before_product(recipe.workload);
   for (const fault::Decision& decision : recipe.schedule.decisions) {
     if (std::find(places.begin(), places.end(), decision.place) != places.end()) continue;
     throw UserError(fmt::format("'{}': this world has no {}", fault::to_string(decision), fault::to_string(decision.place)));

@@ -87,18 +87,18 @@ void conclude(World& world, const Judge& judge, const std::string& broken, World
   outcome.virtual_ns = world.now().count_ns();
 }
 
-/// In real time, through a proxy in which the faults strike.
+/// In real time, with the faults on the way.
 WorldOutcome run_on_product(const Recipe& recipe, const WorldOptions& options) {
   const auto world = World::make_real(mix64(recipe.seed));
   const Interrupter::Guard guard(options.interrupter, *world);
   if (options.sink != nullptr) world->trace().add_sink(*options.sink);
   fault::Points points(*world, recipe.schedule);
-  ProductLine line(*world, recipe.product, points);
-  live::LiveJudge watch({.both_connections = true, .tcp_ports = line.ports()});
+  const std::unique_ptr<ProductLine> line = ProductLine::open(*world, recipe.product, points);
+  live::LiveJudge watch(line->judging());
   Judge judge;
   WorldOutcome outcome;
   const std::string broken = run_guarded(judge, [&] {
-    auto scene = std::make_unique<ProductScene>(line, product_shape(recipe.seed));
+    auto scene = std::make_unique<ProductScene>(*line, product_shape(recipe.seed));
     try {
       scene->prepare();
     } catch (const UserError& problem) {
@@ -107,7 +107,7 @@ WorldOutcome run_on_product(const Recipe& recipe, const WorldOptions& options) {
     world->trace().add_sink(watch, TraceSink::Hears::wire);
     FabricRun(*world, recipe, std::move(scene), points, judge).run();
   });
-  line.close();
+  line->close();
   watch.finish();
   world->trace().remove_sink(watch);
   outcome.strikes = points.strikes();

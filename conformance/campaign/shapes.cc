@@ -120,8 +120,8 @@ std::vector<Place> places_of(const FabricShape& shape) {
   return places;
 }
 
-std::vector<Place> places_before_product() {
-  std::vector<Place> places = proxy::places_of_proxy();
+std::vector<Place> places_before_product(std::string_view transport) {
+  std::vector<Place> places = proxy::places_of_proxy(transport);
   places.push_back({Site::step, {}});
   return places;
 }

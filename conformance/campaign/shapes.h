@@ -54,7 +54,7 @@ ManagementShape management_shape(std::uint64_t seed);
 std::vector<fault::Place> places_of(const FabricShape& shape);
 std::vector<fault::Place> places_of(const ManagementShape& shape);
 /// Where faults may strike on the way to somebody's product, and what its host does.
-std::vector<fault::Place> places_before_product();
+std::vector<fault::Place> places_before_product(std::string_view transport);
 /// Of any world of the workload. The Problem names an unknown workload.
 Result<std::vector<fault::Place>> places_of_workload(std::string_view workload);
 

@@ -18,7 +18,7 @@ def requesting_cases(scene: Scene) -> list[str]:
 
 
 @cell("tcp-suite-arranged", "the cases that request something of nvmet over TCP: ANA states, sizes, hosts, referrals", kernels=KERNELS,
-      link="none", limit_s=520, recorded=False)
+      link="none", limit_s=520)
 def tcp_suite_arranged(scene: Scene) -> str:
     with scene.alone() as guest:
         guest.run("ip link set lo up\n" + linux.nvmet_on_files(AT) + linux.neighbour_up())

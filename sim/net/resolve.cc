@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -91,6 +92,29 @@ bool accepts_tcp(const Endpoint& to) {
   }
   close(fd);
   return good;
+}
+
+Result<IpAddress> local_address_towards(const Endpoint& to) {
+  // fe80::/10
+  const auto& bytes = to.address.bytes();
+  if (!to.address.is_v4() && bytes[0] == 0xFE && (bytes[1] & 0xC0) == 0x80 && scope_of(to.address) == 0) {
+    return Failure{
+        Problem{to_string(to.address) + " is a link-local address: name its interface, [" + to_string(to.address) + "%INTERFACE]"}};
+  }
+  const auto none = [&](const char* what) {
+    return Failure{Problem{"no way to " + to_string(to.address) + ": " + what + ": " + std::strerror(errno)}};
+  };
+  const int fd = ::socket(to.address.is_v4() ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return none("socket");
+  const socket_detail::SocketAddress peer(to);
+  socket_detail::SocketAddress own;
+  socklen_t length = sizeof own;
+  const bool good = ::connect(fd, peer.get(), peer.length()) == 0 && getsockname(fd, own.get(), &length) == 0;
+  const int error = errno;
+  ::close(fd);
+  errno = error;
+  if (!good) return none("connect");
+  return own.endpoint().value_or(Endpoint{}).address;
 }
 
 }  // namespace fb::net

@@ -19,4 +19,7 @@ Result<IpAddress> resolve_service(std::string_view text, std::uint16_t port);
 /// Whether a TCP connection to that place is accepted; it is closed at once.
 bool accepts_tcp(const Endpoint& to);
 
+/// Our own address on the way to `to`, as the routing table has it. The Problem says why there is no way.
+Result<IpAddress> local_address_towards(const Endpoint& to);
+
 }  // namespace fb::net

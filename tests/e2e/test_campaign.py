@@ -213,9 +213,34 @@ def test_a_defect_of_a_product_is_found_replayed_and_shrunk(on_a_product, fabric
     assert smaller.json["steps_after"] < smaller.json["steps_before"]
 
 
+RDMA = "rdma://127.0.0.93:4420"
+
+
+def test_a_product_over_rdma_under_faults_of_packets(fabricbench, start_target, tmp_path):
+    start_target("--listen", RDMA, "--namespace", "1M")
+    done = fabricbench("campaign", "--dut", RDMA, "--seeds", "1..5", "--out", tmp_path / "out", "--json", timeout=120)
+    assert done.code == 0, done.out + done.err
+    result = done.json
+    assert (result["worlds"], result["failures"], result["canary"]) == (5, [], "caught")
+    assert result["product"].startswith(RDMA + "/nqn.") and result["strikes"] > 20
+
+
+def test_a_defect_of_a_product_over_rdma_is_found_replayed_and_shrunk(fabricbench, start_target, tmp_path):
+    start_target("--listen", RDMA, "--namespace", "1M", *PLANTED)
+    done = fabricbench("campaign", "--dut", RDMA, "--seeds", "1..6", "--stop-after", "1", "--out", tmp_path / "out", "--json", timeout=120)
+    assert done.code == 1, done.out + done.err
+    failure = done.json["failures"][0]
+    assert failure["signature"].startswith("data: ")
+    replayed = fabricbench("replay", failure["replay"], "--times", "3", "--json", timeout=120)
+    assert replayed.code == 1 and replayed.json["shown"] >= 2
+    smaller = fabricbench("shrink", failure["replay"], "--seconds", "20", "--json", timeout=120)
+    assert smaller.code == 0 and smaller.json["steps_after"] < smaller.json["steps_before"], smaller.err
+
+
 @pytest.mark.parametrize("words, hint", [
     (["--dut", "tcp://127.0.0.92:4420"], "127.0.0.92"),
-    (["--dut", "rdma://127.0.0.93:4420/nqn.2026-01.org.example:a"], "tcp://"),
+    (["--dut", "rdma://127.0.0.93:4420", "--workload", "tcp"], "workload rdma"),
+    (["--dut", "http://127.0.0.93:4420"], "rdma://"),
     (["--dut", AT, "--workload", "management"], "workload"),
     (["--dut", AT, "--deviation", "write_ends_wrong"], "--deviation"),
     (["--dut", AT, "--twice"], "--twice"),
