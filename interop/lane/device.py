@@ -8,6 +8,8 @@ from interop.lane.scene import KERNELS, Scene, cell, close
 LIMIT_S = 900
 
 
+# Not recorded: now and then the kernel dies of a null pointer in copy_data() of rdma_rxe, in one case or another, and each
+# case by itself passes.
 @cell("rdma-device", "the RDMA and CM suites against rdma_rxe", kernels=KERNELS, link="none", limit_s=LIMIT_S + 180,
       recorded=False)
 def rdma_device(scene: Scene) -> str:

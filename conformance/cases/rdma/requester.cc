@@ -164,7 +164,10 @@ CONFORMANCE_CASE(an_rnr_nak_is_waited_for, "rdma.requester.rnr-wait", roles::req
     const Instant told = bench.world().now();
     acknowledge(bench, c, ordinal, roce::rnr_syndrome(code));
     const Duration wanted = roce::rnr_delay(code);
-    const auto again = request_seen(bench, check, c, ordinal, "the request again", wanted * 2 + timer_limit(kDefaults));
+    const auto next = [&] { return request_seen(bench, check, c, ordinal, "the request again", wanted * 2 + timer_limit(kDefaults)); };
+    auto again = next();
+    // A slow bench answers when the request has come again by its timer: that copy left before the NAK arrived.
+    if (again && bench.jitter() != Duration{} && again->at - told <= bench.jitter()) again = next();
     if (!again) return;
     check.between("wait after the RNR NAK", again->at - told, wanted, Duration::forever());
     acknowledge(bench, c, ordinal);
