@@ -13,6 +13,7 @@
 #include "cli/drive/linux_host.h"
 #include "cli/driver_options.h"
 #include "cli/host_discover.h"
+#include "cli/host_nbft.h"
 #include "cli/host_session.h"
 #include "cli/io_run.h"
 #include "cli/load_run.h"
@@ -509,6 +510,7 @@ void add_host(CLI::App& app, Outcome& outcome) {
       ->type_name("N");
   io->callback([arguments, &outcome] { outcome.code = guarded(arguments->host, [&](HostSession& s) { return run_io(s, *arguments); }); });
 
+  add_nbft(*host, outcome);
   CLI::App* drive = host->add_subcommand("drive", "Drive this machine's Linux NVMe host for a bench");
   set_help(
       *drive, "  fabricbench run --dut 'host:ssh root@lab fabricbench host drive' --transport tcp --local 192.0.2.8\n",

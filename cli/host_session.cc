@@ -111,6 +111,7 @@ HostSession::HostSession(const HostArguments& arguments)
   host::HostOptions options;
   options.hooks = hooks_.get();
   if (!arguments.hostnqn.empty()) options.hostnqn = arguments.hostnqn;
+  if (arguments.hostid) options.hostid = *arguments.hostid;
   authentication_ = authentication_of(arguments.authentication, options.hostnqn);
   tls_always_ = arguments.tls.on;
   if (arguments.tls.concatenated) {

@@ -21,6 +21,7 @@ struct HostArguments {
   std::string url;
   std::string local;
   std::string hostnqn;
+  std::optional<host::HostId> hostid = {};
   std::uint32_t nsid = 0;      ///< 0: the first
   bool header_digest = false;  ///< TCP
   bool data_digest = false;    ///< TCP

@@ -1,6 +1,7 @@
 """The nvme-cli of a later Debian with its own libnvme, in a root of its own, against our target over TCP. What it prints in
 JSON is compared with what our target was started with and told since (fabricbench ctl)."""
 
+import base64
 import json
 from contextlib import contextmanager
 
@@ -152,6 +153,20 @@ def change_and_look(scene: Scene, guest: Guest) -> None:
     control(scene, "ana.set", "state=optimized", "group=1")
 
 
+def show_boot_table(scene: Scene, guest: Guest) -> None:
+    """A table that our host writes from an association of its own, as nvme reads it."""
+    table = scene.folder / "NBFT"
+    scene.bench.run("host", "nbft", "write", f"tcp://{OURS}:4420/{TARGET_NQN}", "--hdr-digest", "--output", str(table))
+    packed = base64.b64encode(table.read_bytes()).decode()
+    guest.run(f"mkdir -p {userland.ROOT}/tmp/nbft\nbase64 -d > {userland.ROOT}/tmp/nbft/NBFT <<'END'\n{packed}\nEND\n")
+    shown = asked(guest, "nbft show --nbft-path /tmp/nbft")[0]
+    namespaces = shown["subsystem"]
+    expect([one["subsys_nqn"] for one in namespaces], [TARGET_NQN] * len(NAMESPACES), "the subsystems of a boot table")
+    expect([one["nsid"] for one in namespaces], [1, 2], "the namespaces of a boot table")
+    expect_in(namespaces[0], {"traddr": OURS, "trsvcid": "4420", "transport": "tcp"}, "the first namespace of a boot table")
+    expect(shown["hfi"][0]["ipaddr"], OURS, "the interface of a boot table")
+
+
 @cell("nvme-cli-13-tcp", "nvme-cli 2.13 and libnvme 1.13 of Debian 13 over TCP against our target: every answer in JSON compared "
       "with what the target was told", kernels=("7.3",), flavour="7.3+nvme-cli")
 def nvme_cli_tcp(scene: Scene) -> str:
@@ -169,6 +184,7 @@ def nvme_cli_tcp(scene: Scene) -> str:
             guest.run(f"{NVME} reset {CONTROLLER}", limit_s=60)
             guest.run(linux.wait_live(), limit_s=60)
             list_everything(guest, NAMESPACES)
+            show_boot_table(scene, guest)
             guest.run(f"{NVME} disconnect -n {TARGET_NQN} | grep 'disconnected 1 '")
             guest.run(f"{NVME} connect-all {AT}\n{NVME} disconnect-all\n[ -z \"$(ls /sys/class/nvme)\" ]", limit_s=60)
         said = version(guest)
