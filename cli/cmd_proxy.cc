@@ -49,6 +49,7 @@ struct ProxyArguments {
 
 /// What hosts and controllers speak: that of the first URL, and of all others.
 std::string_view transport_of(const ProxyArguments& arguments) {
+  if (is_link(arguments.listen.front())) return fabrics::kRdma;
   const auto url = or_throw(conformance::parse_fabric_url(arguments.listen.front(), conformance::UrlPort::chosen));
   return fabrics::transport_named(url.transport).name;
 }
@@ -73,6 +74,11 @@ void check_addresses(const proxy::Route& route, const std::string& listen) {
 }
 
 std::vector<proxy::Route> routes_of(const ProxyArguments& arguments) {
+  if (is_link(arguments.listen.front())) {
+    if (arguments.listen.size() == 1 && arguments.to.size() == 1 && is_link(arguments.to.front())) return {};
+    throw UserError("--listen " + arguments.listen.front() +
+                    ": an Ethernet link leads to one other link, --to l2:PATH,PEER or packet:INTERFACE");
+  }
   if (arguments.listen.size() != arguments.to.size()) {
     throw UserError(fmt::format("{} --listen and {} --to: they come in pairs, the first --listen leads to the first --to",
                                 arguments.listen.size(), arguments.to.size()));
@@ -210,7 +216,8 @@ int run_proxy(const ProxyArguments& arguments) {
   if (!arguments.report.empty()) folder = or_throw(conformance::ReportFolder::open(arguments.report));
 
   // Both connections of a pair are shown by the proxy, as one where nothing comes between them.
-  RealSession session("proxy", {.address = routes.front().listen.address}, {});
+  const bool on_links = routes.empty();
+  RealSession session("proxy", {.address = on_links ? IpAddress{} : routes.front().listen.address}, {});
   World& world = session.world();
   net::RealHostOptions host_options;
   host_options.streams_traced = host_options.datagrams_traced = false;
@@ -236,17 +243,16 @@ int run_proxy(const ProxyArguments& arguments) {
   std::optional<OpenedTls> tls;
   if (keys) tls.emplace(world, machine, std::move(*keys), arguments.tls).give_to(options);
   const Remark remark = [](const std::string& words) { std::fprintf(stderr, "fabricbench: %s\n", words.c_str()); };
-  const std::unique_ptr<ProxyCarrier> between =
-      transport == fabrics::kRdma ? carry_rdma(world, machine, options, remark) : carry_tcp(world, machine, options, remark);
-  for (std::size_t i = 0; i < routes.size(); ++i) {
-    std::fprintf(arguments.json ? stderr : stdout, "listening %s -> %s\n", conformance::url_text(transport, between->at(i)).c_str(),
-                 conformance::url_text(transport, routes[i].to).c_str());
-  }
+  const std::unique_ptr<ProxyCarrier> between = on_links
+                                                    ? carry_frames(world, arguments.listen.front(), arguments.to.front(), options.faults)
+                                                : transport == fabrics::kRdma ? carry_rdma(world, machine, options, remark)
+                                                                              : carry_tcp(world, machine, options, remark);
+  for (const std::string& way : between->ways()) std::fprintf(arguments.json ? stderr : stdout, "listening %s\n", way.c_str());
   flush_output();
 
   conformance::ReportFacts facts;
   facts.seed = seed;
-  facts.dut = conformance::url_text(transport, routes.front().to);
+  facts.dut = on_links ? arguments.to.front() : conformance::url_text(transport, routes.front().to);
   facts.started = now_text();
   facts.replayable = false;
   const Instant begun = world.now();
@@ -286,11 +292,13 @@ void add_proxy(CLI::App& app, Outcome& outcome) {
   command
       ->add_option("--listen", arguments->listen,
                    "Where hosts connect to, tcp://ADDRESS:PORT (0: the system chooses) or rdma://ADDRESS:PORT; may be "
-                   "repeated, each with its --to")
+                   "repeated, each with its --to. Or the Ethernet link of RDMA hosts: packet:INTERFACE, l2:PATH,PEER")
       ->required()
       ->type_name("URL")
       ->allow_extra_args(false);
-  command->add_option("--to", arguments->to, "The controller or discovery service behind it, with the same transport")
+  command
+      ->add_option("--to", arguments->to,
+                   "The controller or discovery service behind it, with the same transport; or the link of controllers")
       ->required()
       ->type_name("URL")
       ->allow_extra_args(false);

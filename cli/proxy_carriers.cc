@@ -4,6 +4,7 @@
 
 #include "cli/common.h"
 #include "conformance/runner/product.h"
+#include "model/proxy/rdma_bridge.h"
 #include "model/proxy/rdma_proxy.h"
 #include "model/transport/rdma_rules.h"
 #include "sim/rdma/softroce/softroce.h"
@@ -15,6 +16,7 @@ namespace {
 
 constexpr Duration kProbe = Duration::s(5);  // a controller that is there accepts within
 constexpr Duration kProbeEnd = Duration::s(1);
+constexpr std::string_view kSockets = "l2:", kInterface = "packet:";
 
 [[noreturn]] void unreachable(const std::string& url, const std::string& why) {
   throw UserError("--to " + url + " cannot be reached: " + why + "; is the controller running?");
@@ -96,14 +98,23 @@ std::string passed(std::uint64_t connections, std::uint64_t to_controllers, std:
                      size_text(to_hosts));
 }
 
+std::string way_text(std::string_view transport, const Endpoint& from, const Endpoint& to) {
+  return conformance::url_text(transport, from) + " -> " + conformance::url_text(transport, to);
+}
+
 std::string rewritten(std::uint64_t entries) {
   return entries == 0 ? "" : fmt::format(", {} rewritten", counted(entries, "discovery entry", "discovery entries"));
 }
 
 class TcpCarrier final : public ProxyCarrier {
  public:
-  explicit TcpCarrier(std::unique_ptr<proxy::TcpProxy> between) : between_(std::move(between)) {}
-  Endpoint at(std::size_t route) const override { return between_->at(route); }
+  TcpCarrier(std::unique_ptr<proxy::TcpProxy> between, std::vector<proxy::Route> routes)
+      : between_(std::move(between)), routes_(std::move(routes)) {}
+  std::vector<std::string> ways() const override {
+    std::vector<std::string> all;
+    for (std::size_t i = 0; i < routes_.size(); ++i) all.push_back(way_text(fabrics::kTcp, between_->at(i), routes_[i].to));
+    return all;
+  }
   void close() override { between_->close(); }
   std::string summary(const live::LiveJudge& judge) const override {
     const proxy::ProxyCounters& counters = between_->counters();
@@ -117,13 +128,18 @@ class TcpCarrier final : public ProxyCarrier {
 
  private:
   std::unique_ptr<proxy::TcpProxy> between_;
+  std::vector<proxy::Route> routes_;
 };
 
 class RdmaCarrier final : public ProxyCarrier {
  public:
   RdmaCarrier(std::unique_ptr<proxy::RdmaProxy> between, std::vector<proxy::Route> routes)
       : between_(std::move(between)), routes_(std::move(routes)) {}
-  Endpoint at(std::size_t route) const override { return routes_[route].listen; }
+  std::vector<std::string> ways() const override {
+    std::vector<std::string> all;
+    for (const proxy::Route& route : routes_) all.push_back(way_text(fabrics::kRdma, route.listen, route.to));
+    return all;
+  }
   void close() override { between_->close(); }
   std::string summary(const live::LiveJudge& judge) const override {
     const proxy::RdmaProxyCounters& counters = between_->counters();
@@ -145,7 +161,46 @@ class RdmaCarrier final : public ProxyCarrier {
   std::vector<proxy::Route> routes_;
 };
 
+class FrameCarrier final : public ProxyCarrier {
+ public:
+  FrameCarrier(World& world, const std::string& hosts, const std::string& controllers, fault::Points* faults)
+      : way_(hosts + " -> " + controllers),
+        hosts_(open("--listen", hosts)),
+        between_(world, std::move(hosts_), open("--to", controllers), faults) {}
+  std::vector<std::string> ways() const override { return {way_}; }
+  void close() override {}
+  std::string summary(const live::LiveJudge& judge) const override {
+    const proxy::RdmaBridgeCounters& counters = between_.counters();
+    std::string text = fmt::format("{} ({} of RoCEv2), {} to controllers, {} to hosts, {}, {}", counted(counters.frames, "frame"),
+                                   counters.roce, size_text(counters.to_controller_bytes), size_text(counters.to_host_bytes),
+                                   counted(judge.counts().rdma_messages, "message"), counted(judge.counts().commands, "command"));
+    if (counters.unsent > 0) text += fmt::format(", {} could not be passed on", counted(counters.unsent, "frame"));
+    return text;
+  }
+
+ private:
+  static std::unique_ptr<net::L2Socket> open(const std::string& option, const std::string& text) {
+    const std::string_view rest = std::string_view(text).substr(text.find(':') + 1);
+    if (text.starts_with(kInterface)) return take(option, net::L2Socket::on_interface(std::string(rest)));
+    const std::size_t comma = rest.find(',');
+    if (comma == std::string_view::npos || comma == 0 || comma + 1 == rest.size()) {
+      throw UserError(option + " " + text + ": takes the form l2:PATH,PEER or packet:INTERFACE");
+    }
+    return take(option, net::L2Socket::on_unix_sockets(std::string(rest.substr(0, comma)), std::string(rest.substr(comma + 1))));
+  }
+  static std::unique_ptr<net::L2Socket> take(const std::string& option, Result<std::unique_ptr<net::L2Socket>> made) {
+    if (!made) throw UserError(option + ": " + made.error().text);
+    return std::move(made).value();
+  }
+
+  std::string way_;
+  std::unique_ptr<net::L2Socket> hosts_;  // until the bridge has it
+  proxy::RdmaBridge between_;
+};
+
 }  // namespace
+
+bool is_link(std::string_view text) { return text.starts_with(kSockets) || text.starts_with(kInterface); }
 
 void probe_controllers(World& world, net::RealHost& machine, std::string_view transport, const std::vector<proxy::Route>& routes) {
   for (const proxy::Route& route : routes) {
@@ -157,7 +212,7 @@ std::unique_ptr<ProxyCarrier> carry_tcp(World& world, net::RealHost& machine, co
   auto made = proxy::TcpProxy::start(world, machine, options);
   if (!made) throw UserError("--listen " + conformance::url_text(fabrics::kTcp, options.routes.front().listen) + ": " + made.error().text);
   (*made)->on_remark = remark;
-  return std::make_unique<TcpCarrier>(std::move(made).value());
+  return std::make_unique<TcpCarrier>(std::move(made).value(), options.routes);
 }
 
 std::unique_ptr<ProxyCarrier> carry_rdma(World& world, net::RealHost& machine, const proxy::ProxyOptions& options, const Remark& remark) {
@@ -165,6 +220,10 @@ std::unique_ptr<ProxyCarrier> carry_rdma(World& world, net::RealHost& machine, c
   if (!made) throw UserError("--listen " + conformance::url_text(fabrics::kRdma, options.routes.front().listen) + ": " + made.error().text);
   (*made)->on_remark = remark;
   return std::make_unique<RdmaCarrier>(std::move(made).value(), options.routes);
+}
+
+std::unique_ptr<ProxyCarrier> carry_frames(World& world, const std::string& hosts, const std::string& controllers, fault::Points* faults) {
+  return std::make_unique<FrameCarrier>(world, hosts, controllers, faults);
 }
 
 }  // namespace fb::cli

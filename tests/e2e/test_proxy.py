@@ -231,7 +231,7 @@ def test_wrong_use_is_one_line(fabricbench, tmp_path):
                                 (["--listen", listen], "--to"),
                                 (["--listen", "tcp://nonsense", "--to", to], "nonsense"),
                                 (["--listen", "rdma://127.0.0.2:4420", "--to", to], "one transport"),
-                                (["--listen", listen, "--to", there, "--faults", plan], "plan.yaml:3: a proxy cannot reach 'drop'"),
+                                (["--listen", listen, "--to", there, "--faults", plan], "plan.yaml:3: a proxy for NVMe/TCP cannot reach 'drop'"),
                                 (["--listen", listen, "--to", there, "--faults", tmp_path / "none"], "none"),
                                 (["--listen", there, "--to", there], "--listen"),
                                 (["--listen", f"tcp://{AT}:4493", "--to", f"tcp://{AT}:4493"], "--listen"),
@@ -322,4 +322,52 @@ def test_wrong_use_of_an_rdma_proxy_is_one_line(fabricbench, tmp_path):
                         (["--listen", here, "--to", there, "--faults", plan], "cannot reach 'pdu_late'"),
                         (["--listen", here, "--to", there], "no answer")):
         done = fabricbench("proxy", *words)
+        assert done.code == 2 and hint in done.err and done.err.count("\n") == 1, done.err
+
+
+@pytest.fixture(name="link_pair")
+def fixture_link_pair(tmp_path):
+    """A target and a proxy between two Ethernet links: link_pair([target arguments], [proxy arguments]); gives the proxy and the host's
+    --local."""
+    started = []
+    host, near, far, behind = (str(tmp_path / name) for name in ("h", "n", "f", "b"))
+
+    def start(for_target=(), for_proxy=()):
+        proxy = Proxy("--listen", f"l2:{near},{host}", "--to", f"l2:{far},{behind}", *for_proxy)
+        started.append(proxy.process)
+        target = Target("--listen", "rdma://10.9.0.2:4420", "--local", f"l2:{behind},{far},10.9.0.2", "--namespace", "16M", *for_target)
+        started.append(target.process)
+        return proxy, f"l2:{host},{near},10.9.0.1"
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def test_frames_pass_between_two_links_unchanged(link_pair, fabricbench, tmp_path):
+    capture = tmp_path / "p.pcapng"
+    proxy, local = link_pair(for_proxy=["--capture", capture])
+    assert fabricbench("host", "io", "rdma://10.9.0.2:4420", "--local", local, "--verify", "--size", "2M").code == 0
+    code, out, err = proxy.stop()
+    assert code == 0 and "frames (" in out and "no findings of" in out and "could not be passed" not in out and err == "", out + err
+    checked = fabricbench("check", capture, "--json")
+    assert checked.code == 0 and checked.json["findings"] == []
+
+
+def test_the_controller_on_the_other_link_is_blamed_and_faults_are_not(link_pair, fabricbench, tmp_path):
+    plan = tmp_path / "plan.yaml"
+    plan.write_text("faults:\n" + "".join(f"  - kind: {kind}\n    every: {every}\n"
+                                          for kind, every in (("drop", 41), ("delay", 53), ("corrupt", 67), ("truncate", 79))))
+    proxy, local = link_pair(["--deviation", "completion_with_phase"], ["--faults", plan])
+    assert fabricbench("host", "io", "rdma://10.9.0.2:4420", "--local", local, "--size", "1M", "--verify").code == 0
+    code, out, _ = proxy.stop()
+    assert code == 1 and "controller 10.9.0.2" in out and "(0 of the host, " in out and re.search(r"\d faults", out), out
+
+
+def test_wrong_links_are_one_line(fabricbench, tmp_path):
+    a, b = tmp_path / "a", tmp_path / "b"
+    for listen, to, hint in (("l2:x", f"l2:{a},{b}", "PATH,PEER"), ("packet:nosuch0", f"l2:{a},{b}", "nosuch0"),
+                             (f"l2:{a},{b}", "rdma://127.0.0.1:4420", "one other link")):
+        done = fabricbench("proxy", "--listen", listen, "--to", to)
         assert done.code == 2 and hint in done.err and done.err.count("\n") == 1, done.err

@@ -85,7 +85,7 @@ def test_a_schedule_for_another_place_is_refused():
 
 @pytest.mark.parametrize("kind", ["drop", "key_invalidate", "frame_drop", "power_cycle", "fatal"])
 def test_what_no_proxy_can_cause_is_refused(kind):
-    with pytest.raises(fb.SetupError, match="a proxy cannot reach"):
+    with pytest.raises(fb.SetupError, match="a proxy for NVMe/TCP cannot reach"):
         fb.World(real=True, faults=fb.Plan([fb.Rule(kind)]))
 
 

@@ -224,7 +224,7 @@ struct Interface {
 struct DiscoveryService {
   std::uint8_t index = 1;
   std::uint8_t host_interface = 0;  ///< by its index; 0: none
-  std::string uri;             ///< "nvme+tcp://192.0.2.7:8009/"
+  std::string uri;                  ///< "nvme+tcp://192.0.2.7:8009/"
   std::string nqn;
   bool operator==(const DiscoveryService&) const = default;
 };

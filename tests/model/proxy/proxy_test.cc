@@ -394,7 +394,7 @@ TEST(ProxyPlan, OnlyWhatItReachesIsTaken) {
     EXPECT_TRUE(reach(kind)) << kind;
   }
   for (const char* kind : {"drop", "fatal", "key_invalidate", "frame_drop", "power_cycle"}) EXPECT_FALSE(reach(kind)) << kind;
-  EXPECT_TRUE(reach("drop").error().text.starts_with("plan.yaml:3: a proxy cannot reach 'drop': it"));
+  EXPECT_TRUE(reach("drop").error().text.starts_with("plan.yaml:3: a proxy for NVMe/TCP cannot reach 'drop': it"));
 }
 
 TEST(HeaderWalk, FindsHeadersHoweverTheStreamIsCut) {
