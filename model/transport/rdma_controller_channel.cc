@@ -106,7 +106,6 @@ void RdmaControllerChannel::accept(rdma::ConnectionRequest& request) {
 }
 
 void RdmaControllerChannel::on_established(const rdma::ConnectionFacts&) {
-  if (established_ || ended_) return;
   established_ = true;
   link_->start();
   fabric_.adopt(*this);
@@ -143,11 +142,7 @@ void RdmaControllerChannel::void_commands() {
     Command& command = command_at(i);
     if (command.in_use && shared_receives_) fabric_.post_shared(command.receive);
     command.in_use = false;
-    command.waits = false;
   }
-  for (const Backlog& late : backlog_) fabric_.post_shared(late.index);
-  backlog_.clear();
-  first_pull_ = last_pull_ = nullptr;
 }
 
 // ---- capsules in ----
@@ -205,7 +200,6 @@ void RdmaControllerChannel::on_completion(WorkKind kind, std::uint32_t index, co
       return arrive(index, completion.byte_length);
     case WorkKind::read: {
       Command& command = command_at(index);
-      reads_in_flight_ -= command.reads;
       command.reads = 0;
       drain_responses();
       drain_pulls();
@@ -237,13 +231,11 @@ void RdmaControllerChannel::arrive(std::uint32_t index, std::uint32_t bytes) {
     world.trace().mark("transport.controller.short_capsule");
     return end("a command capsule of " + std::to_string(bytes) + " bytes");
   }
-  Command* command = backlog_.empty() ? take_command() : nullptr;
+  Command* command = take_command();
   if (command != nullptr) return deliver(*command, index, bytes);
-  if (backlog_.size() >= request_.entries) {
-    post_receive(index);
-    return end("more commands than the queue has entries");
-  }
-  backlog_.push_back({index, bytes});
+  // With receives of its own the queue would not have had one.
+  post_receive(index);
+  end("more commands than the queue has entries");
 }
 
 void RdmaControllerChannel::deliver(Command& command, std::uint32_t index, std::uint32_t bytes) {
@@ -285,20 +277,6 @@ void RdmaControllerChannel::free_command(Command& command) {
   if (command.staging != nullptr) fabric_.pool_->release(std::exchange(command.staging, nullptr));
   command.next_free = free_commands_;
   free_commands_ = &command;
-  if (!backlog_.empty() && !late_.scheduled()) {
-    fabric_.world_.loop().schedule_after(late_, Duration::ns(0));
-  }
-}
-
-void RdmaControllerChannel::deliver_late() {
-  if (backlog_.empty() || free_commands_ == nullptr) return;
-  const Backlog late = backlog_.front();
-  backlog_.erase(backlog_.begin());
-  Command* command = take_command();
-  if (!backlog_.empty() && free_commands_ != nullptr) {
-    fabric_.world_.loop().schedule_after(late_, Duration::ns(0));
-  }
-  deliver(*command, late.index, late.bytes);
 }
 
 }  // namespace fb::transport

@@ -66,7 +66,6 @@ class RdmaControllerChannel final : public ControllerChannel, LinkOwner {
   void deliver(Command& command, std::uint32_t index, std::uint32_t bytes);
   void finish_command(Command& command);
   void free_command(Command& command);
-  void deliver_late();
 
   std::uint32_t reads_of(const Command& command) const;
   bool post_reads(Command& command);
@@ -101,18 +100,11 @@ class RdmaControllerChannel final : public ControllerChannel, LinkOwner {
   std::vector<std::unique_ptr<Command[]>> chunks_;
   Command* free_commands_ = nullptr;
   std::uint32_t commands_ = 0;  ///< made so far
-  /// Capsules that found no free command (shared receives only), oldest first.
-  struct Backlog {
-    std::uint32_t index, bytes;
-  };
-  std::vector<Backlog> backlog_;
-  Timer<RdmaControllerChannel, &RdmaControllerChannel::deliver_late> late_{"transport.controller.late", *this};
   Bytes scratch_;
   std::optional<KeyedSegment> left_;  ///< departures: the first that was left to the host
 
   Command* first_pull_ = nullptr;
   Command* last_pull_ = nullptr;
-  std::uint32_t reads_in_flight_ = 0;
   /// Responses that wait for room, and responses that the device has; both oldest first.
   ResponseContext* first_waiting_ = nullptr;
   ResponseContext* last_waiting_ = nullptr;

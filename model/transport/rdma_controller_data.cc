@@ -77,15 +77,12 @@ std::uint32_t RdmaControllerChannel::reads_of(const Command& command) const {
   return reads;
 }
 
-/// Posts the RDMA READs of a command, the last of them signaled. False when they must wait: for room,
-/// or because the host serves only so many at a time.
+/// Posts the RDMA READs of a command, the last of them signaled. False when they must wait for room. The host serves only so many
+/// at a time: the device holds them to that.
 bool RdmaControllerChannel::post_reads(Command& command) {
-  // A list that is longer than the host's depth goes alone; the device holds it to the depth.
   std::uint32_t reads = reads_of(command);
-  if (reads_in_flight_ > 0 && reads_in_flight_ + reads > read_depth_) return false;
   if (first_waiting_ != nullptr || room() < reads) return false;
   command.reads = reads;
-  reads_in_flight_ += reads;
   std::size_t done = 0;
   for (std::uint32_t i = 0; reads > 0; ++i) {
     const KeyedSegment segment = segment_of(command.plan, command.in_capsule, i);
