@@ -16,7 +16,6 @@ constexpr std::size_t kResponseSize = 16;
 /// Receive buffers are larger than a response, so that one that is too long is seen and named.
 constexpr std::size_t kReceiveSize = 64;
 constexpr std::size_t kInlineMost = 256;
-constexpr std::uint8_t kRetries = 7;
 constexpr std::size_t kPoolLargest = 8u << 20;
 
 /// No more than the command needs: a controller that writes where it should read is found out.
@@ -66,8 +65,6 @@ void RdmaHostChannel::connect(const Endpoint& to, const ChannelOptions& options)
   parameters.responder_resources =
       departs(fabric_.hooks_, "rdma.host.request.responder_resources") ? std::uint8_t{0} : static_cast<std::uint8_t>(reads);
   parameters.initiator_depth = departs(fabric_.hooks_, "rdma.host.request.initiator_depth") ? std::uint8_t{4} : std::uint8_t{0};
-  parameters.retry_count = kRetries;
-  parameters.rnr_retry_count = kRetries;
   link_->qp().connect(to, parameters);
 }
 

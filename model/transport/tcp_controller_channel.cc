@@ -101,7 +101,6 @@ void TcpControllerChannel::on_link_end(const net::StreamEnd& end, const PduFault
   if (ended_) return;
   ended_ = true;
   if (!connected_) fabric_.not_idle(*this);
-  world().loop().cancel(greeting_);
   void_commands();
   if (!adopted_) return fabric_.discard(*this);
   const std::string why = term_text_.empty() ? end.text : term_text_;
@@ -119,7 +118,6 @@ void TcpControllerChannel::close() {
 void TcpControllerChannel::void_commands() {
   for (std::uint32_t i = 0; i < commands_; ++i) {
     command_at(i).in_use = false;
-    command_at(i).pulling = false;
   }
   requests_.clear();
   free_requests_.clear();
@@ -151,7 +149,6 @@ TcpControllerChannel::Command* TcpControllerChannel::take_command() {
 /// The subsystem is done with the command.
 void TcpControllerChannel::finish_command(Command& command) {
   command.in_use = false;
-  command.pulling = false;
   command.in_capsule = {};
   // While the host sends data that was asked for, or ours is on its way, the memory stays.
   if (command.r2ts == 0 && command.sending == 0) free_command(command);
@@ -260,7 +257,6 @@ void TcpControllerChannel::arrive(const PduIn& pdu) {
   if (!pdu.data_good && !overlooks("tcp.pdu.ddgst")) command.fault = nvme::sc::transient_transport_error;
   command.cid = load_le<std::uint16_t>(sqe.data() + 2);
   command.pushed = command.pulled = command.asked = command.r2ts = command.sending = 0;
-  command.inside = command.pulling = false;
   command.in_use = true;
   if (is_connect(command.sqe)) {
     qid_ = View<fabrics::ConnectSqe>{command.sqe}.get(fabrics::connect_sqe::qid);
@@ -349,7 +345,6 @@ std::optional<PduFault> TcpControllerChannel::data_done(const PduIn& pdu) {
     ask(command);
     return std::nullopt;
   }
-  command.pulling = false;
   forget_requests(command);
   handler_->on_pulled(command);
   return std::nullopt;

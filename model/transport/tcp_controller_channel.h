@@ -49,7 +49,6 @@ class TcpControllerChannel final : public ControllerChannel, TcpLinkOwner {
     std::uint32_t sending = 0;       ///< PDUs with its data that have not left
     bool in_use = false;             ///< the subsystem's
     bool inside = false;             ///< its data came in the capsule
-    bool pulling = false;
     Command* next_free = nullptr;
   };
   /// One R2T. Its index is the transfer tag; it stays known until its command is answered, so that

@@ -85,7 +85,6 @@ void TcpControllerChannel::pull(ArrivedCommand& arrived) {
   Command& command = own(arrived);
   if (!command.in_use || ended_) return;
   if (command.inside || command.data.empty()) return handler_->on_pulled(command);
-  command.pulling = true;
   if (command.data.size() <= fabric_.options_.in_capsule_bytes && departs(hooks(), "tcp.r2t.small")) return;
   ask(command);
 }
@@ -189,7 +188,7 @@ void TcpControllerChannel::respond(ArrivedCommand& arrived, ByteView cqe) {
     flow_control_off_ = view.get(nvme::cqe::status).ok() && view.get(nvme::cqe::sqhd) == nvme::kSqFlowControlDisabled;
   }
   const bool success = sends_success(command, cqe);
-  if (command.pushed > 0) send_data(command, success);
+  send_data(command, success);
   if (!success) send_response(cqe);
   finish_command(command);
 }

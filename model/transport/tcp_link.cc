@@ -354,10 +354,8 @@ void TcpLink::on_readable() {
     std::size_t size = 0;
     for (const MutableBytes& part : room) size += part.size();
     const std::size_t got = stream_->receive(room);
-    if (got > 0) {
-      ++shared_.counters.receives;
-      fault = receiver_.took(got, owner_, gone);
-    }
+    ++shared_.counters.receives;
+    fault = receiver_.took(got, owner_, gone);
     if (gone || got < size) break;
   }
   if (gone) return;
