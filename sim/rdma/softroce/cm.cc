@@ -56,7 +56,6 @@ void CmRequest::reject(std::uint16_t why, ByteView private_data) {
   answered_ = true;
   ConnectionManager* manager = *manager_;
   if (manager == nullptr || connection_ == nullptr) return;
-  connection_->request = nullptr;
   manager->reject(*std::exchange(connection_, nullptr), why, private_data);
 }
 
@@ -310,7 +309,7 @@ void ConnectionManager::expect_answer(CmConnection& connection) {
 }
 
 void ConnectionManager::establish_passive(CmConnection& connection, CmEvent event) {
-  if (!move(connection, event)) return;
+  move(connection, event);
   loop().cancel(connection);
   CmQueuePair& qp = *connection.qp;
   if (qp.state() == rdma::QpState::error) {

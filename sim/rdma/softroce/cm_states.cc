@@ -78,21 +78,4 @@ std::optional<CmState> cm_next(CmState state, CmEvent event) {
   return row.target;
 }
 
-std::string cm_states_as_dot() {
-  std::string out = "digraph cm {\n";
-  for (const Transition& row : kTransitions) {
-    for (std::size_t i = 0; i < kCmStates; ++i) {
-      if ((row.sources >> i & 1) == 0) continue;
-      out += "  ";
-      out += name_of(static_cast<S>(i));
-      out += " -> ";
-      out += name_of(row.target);
-      out += " [label=\"";
-      out += name_of(row.event);
-      out += "\"];\n";
-    }
-  }
-  return out + "}\n";
-}
-
 }  // namespace fb::softroce

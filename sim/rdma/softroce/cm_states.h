@@ -68,7 +68,4 @@ constexpr bool awaits_rtu(CmState state) { return state == CmState::rep_sent || 
 /// Our REQ is out and unanswered.
 constexpr bool awaits_rep(CmState state) { return state == CmState::req_sent || state == CmState::mra_req_received; }
 
-/// The table as a Graphviz drawing.
-std::string cm_states_as_dot();
-
 }  // namespace fb::softroce

@@ -256,7 +256,7 @@ void SoftDevice::on_datagram(const net::Arrival& arrival) {
   if (!facts.known() || facts.kind == roce::OpcodeKind::congestion_notification) {
     ++(facts.known() ? counters_.drop_congestion_notification : counters_.drop_unknown_opcode);
     if (qp != nullptr && qp->takes_packets() && departs(Departure::answer_unknown_opcode)) {
-      qp->answer_unknown(header.get(roce::bth::psn));
+      qp->depart_answer_unknown(header.get(roce::bth::psn));
     }
     return;
   }
@@ -265,7 +265,7 @@ void SoftDevice::on_datagram(const net::Arrival& arrival) {
   if (bytes.size() < around || bytes.size() % 4 != 0 || (!facts.payload && bytes.size() != facts.header_bytes + roce::kIcrcBytes)) {
     ++counters_.drop_bad_length;
     if (qp != nullptr && qp->takes_packets() && departs(Departure::answer_too_short)) {
-      qp->answer_unknown(header.get(roce::bth::psn));
+      qp->depart_answer_unknown(header.get(roce::bth::psn));
     }
     return;
   }
@@ -280,7 +280,7 @@ void SoftDevice::on_datagram(const net::Arrival& arrival) {
   if (facts.kind == roce::OpcodeKind::datagram) {
     ++counters_.drop_wrong_transport;
     if (qp->takes_packets() && softroce::departs(*qp, finer::kAnswerOtherTransport)) {
-      qp->answer_unknown(header.get(roce::bth::psn));
+      qp->depart_answer_unknown(header.get(roce::bth::psn));
     }
     return;
   }

@@ -91,7 +91,6 @@ bool MemoryTable::invalidate(std::uint32_t domain, std::uint32_t key, std::uint3
   if (region->key_byte != (key & 0xFF)) return false;
   if (region->queue != 0 && queue != 0 && region->queue != queue) return false;
   region->valid = false;
-  region->data = nullptr;
   region->length = 0;
   return true;
 }

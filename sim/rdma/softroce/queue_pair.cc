@@ -42,7 +42,7 @@ bool SoftQueuePair::post_send(const rdma::SendRequest& request) {
 }
 
 bool SoftQueuePair::post_receive(const rdma::ReceiveRequest& request) {
-  if (shared_ != nullptr || state_ == QpState::reset) return false;
+  if (shared_ != nullptr) return false;
   if (state_ == QpState::error) {
     rdma::Completion completion;
     completion.id = request.id;
@@ -113,7 +113,7 @@ void SoftQueuePair::commit_packet() {
 }
 
 /// What departures make of a completion; false when they swallow it.
-bool SoftQueuePair::spoil(rdma::Completion& completion) {
+bool SoftQueuePair::depart_completion(rdma::Completion& completion) {
   using rdma::CompletionOpcode;
   using rdma::CompletionStatus;
   const auto told = [this](std::string_view point) { return softroce::departs(*this, point); };
@@ -143,7 +143,7 @@ void SoftQueuePair::push(rdma::CompletionQueue* queue, rdma::Completion& complet
   completion.qp_number = number_;
   completion.qp_context = context_;
   if (queue == nullptr) return;
-  if (s.hooks != nullptr && !spoil(completion)) return;
+  if (s.hooks != nullptr && !depart_completion(completion)) return;
   if (static_cast<SoftCompletionQueue*>(queue)->push(completion) || overrun_) return;
   if (softroce::departs(*this, finer::kOverrunUnnoticed)) return;
   // Not from here: an engine is in the middle of its work.
@@ -200,7 +200,7 @@ void SoftQueuePair::work() {
   if (state_ != QpState::error && responder_.work_due()) responder_.work();
 }
 
-void SoftQueuePair::answer_unknown(std::uint32_t psn) {
+void SoftQueuePair::depart_answer_unknown(std::uint32_t psn) {
   MutableBytes rest = open({.opcode = roce::Opcode::acknowledge, .psn = psn});
   MutableView<roce::Aeth>{rest}.set(roce::aeth::syndrome, roce::nak_syndrome(roce::NakCode::invalid_request));
   commit_packet();

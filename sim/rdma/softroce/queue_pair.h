@@ -68,7 +68,7 @@ class SoftQueuePair final : public rdma::QueuePair, public CmQueuePair, public Q
   void work();
   bool takes_packets() const { return state_ == rdma::QpState::ready_to_receive || state_ == rdma::QpState::ready_to_send; }
   /// A deviation: what the honest device drops is answered with NAK invalid request.
-  void answer_unknown(std::uint32_t psn);
+  void depart_answer_unknown(std::uint32_t psn);
 
   bool in_work_list = false;  ///< the device's
 
@@ -84,7 +84,7 @@ class SoftQueuePair final : public rdma::QueuePair, public CmQueuePair, public Q
   void stop_and_flush(std::string_view why);
   void report(Report report);
   void deliver();
-  bool spoil(rdma::Completion& completion);
+  bool depart_completion(rdma::Completion& completion);
   void push(rdma::CompletionQueue* queue, rdma::Completion& completion);
 
   QueuePairOwner& owner_;

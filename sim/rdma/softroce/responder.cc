@@ -35,7 +35,6 @@ void RcResponder::flush_held_receive() {
 }
 
 void RcResponder::on_request(const InPacket& packet) {
-  if (!running_) return;
   const std::int32_t distance = roce::psn_distance(packet.psn, expected_psn_);
   if (distance > 0) {
     on_gap();
@@ -182,11 +181,7 @@ void RcResponder::on_write(const InPacket& packet) {
     return;
   }
   const bool takes_receive = packet.facts->last && (packet.facts->immdt || core_.departs(Departure::responder_write_completes_receive));
-  if (takes_receive && !hold_receive(packet)) {
-    // The whole packet comes again.
-    if (packet.facts->first) message_ = Message::none;
-    return;
-  }
+  if (takes_receive && !hold_receive(packet)) return;  // the whole packet comes again
   if (!place_write(packet)) return;
   message_ = Message::write;
   if (packet.facts->last) {
@@ -305,7 +300,7 @@ void RcResponder::accept_packet(const InPacket& packet) {
 }
 
 /// A deviation: a duplicate that is executed as if it were new.
-void RcResponder::execute_again(const InPacket& packet) {
+void RcResponder::depart_execute_again(const InPacket& packet) {
   const std::uint32_t expected = expected_psn_;
   const std::uint32_t ack = ack_psn_;
   if (!packet.facts->first || !packet.facts->last || message_ != Message::none) return;
@@ -362,7 +357,7 @@ void RcResponder::on_ack_timer() {
 }
 
 void RcResponder::nak_when_allowed(std::uint32_t psn, std::uint8_t syndrome) {
-  if (responses_due_ > 0) serve(core_.s.options.read_burst_packets);
+  serve(core_.s.options.read_burst_packets);
   if (!running_) return;
   late_nak_ = true;
   late_nak_psn_ = psn;

@@ -63,7 +63,7 @@ class RcResponder {
   void complete_message(const InPacket& packet, rdma::CompletionOpcode opcode);
   void complete_held(rdma::CompletionStatus status);
   void accept_packet(const InPacket& packet);
-  void execute_again(const InPacket& packet);
+  void depart_execute_again(const InPacket& packet);
 
   // Reads, atomics, duplicates (responder_reads.cc).
   void on_read(const InPacket& packet);

@@ -138,7 +138,7 @@ void RcResponder::on_duplicate(const InPacket& packet) {
     } else {
       ack_wanted_ = true;
     }
-    if (core_.departs(Departure::responder_duplicate_executed)) execute_again(packet);
+    if (core_.departs(Departure::responder_duplicate_executed)) depart_execute_again(packet);
   }
   if (running_ && work_due()) core_.want_work();
 }
