@@ -68,6 +68,7 @@ constexpr std::pair<std::string_view, Rule> kOnPurpose[] = {
     {"host_notices_a_bogus_invalidation", Rule::rdma_invalidate},
     {"host_refuses_another_cntlid_in_identify", Rule::oracle_identify_controller},
     {"host_takes_back_each_key", Rule::rdma_key_late},
+    {"host_takes_back_each_region", Rule::rdma_key_late},
     {"host_takes_back_what_was_not_invalidated", Rule::rdma_key_late},
     {"icreq_of_unknown_format_is_fatal", Rule::tcp_icreq_fields},
     {"icreq_with_hpda_out_of_range_is_fatal", Rule::tcp_icreq_fields},

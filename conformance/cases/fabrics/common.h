@@ -148,5 +148,15 @@ inline std::optional<std::string> in_capsule_data(const Declared& declared) {
   if (declared.in_capsule_bytes >= 2 * declared.block_bytes) return std::nullopt;
   return "IOCCSZ leaves no room for two blocks in a capsule";
 }
+/// Over RDMA: a list of as many keyed descriptors as MSDBD says lies in a capsule.
+inline std::optional<std::string> lists_in_capsules(const Declared& declared) {
+  if (declared.nsid == 0) return "no active namespace";
+  const unsigned most = declared.identify().get(nvme::id_ctrl::msdbd);
+  if (most == 1) return "MSDBD is 1";
+  if (declared.in_capsule_bytes < (most + 1) * nvme::SglDescriptor::kSize || declared.in_capsule_bytes < 64) {
+    return "IOCCSZ leaves no room for a list of descriptors";
+  }
+  return std::nullopt;
+}
 
 }  // namespace fb::conformance::fabrics_cases

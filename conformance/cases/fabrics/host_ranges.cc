@@ -135,7 +135,11 @@ CONFORMANCE_CASE(host_waits_as_long_as_rtd3e_announces, "fabrics.host.shutdown.a
   leaving.wait_for(60_s);
 }
 
-CONFORMANCE_CASE(host_uses_queues_of_every_size, "fabrics.host.queues.sizes", roles::host) {
+CONFORMANCE_CASE(host_uses_queues_of_every_size, "fabrics.host.queues.sizes", roles::host, furnished([](EmbeddedSetup& setup) {
+                   // Commands wait for room in the queues of the RDMA device, and none is copied into it.
+                   setup.limits.max_queue_entries = 160;
+                   setup.limits.max_inline_bytes = 0;
+                 })) {
   // MQES is 0's based: 1 is a queue of two entries.
   for (const unsigned mqes : {1u, 2u, 3u, 6u, 15u, 16u, 126u}) {
     bench.script.property_read = [mqes](std::uint32_t offset, std::uint64_t& value) {
@@ -150,11 +154,11 @@ CONFORMANCE_CASE(host_uses_queues_of_every_size, "fabrics.host.queues.sizes", ro
                  std::to_string(seen->as<fabrics::ConnectSqe>().get(fabrics::connect_sqe::sqsize).raw()));
     }
     // More than three rounds of the queue at once.
-    const std::size_t count = std::min<std::size_t>(3 * mqes + 5, 60);
+    const std::size_t count = std::min<std::size_t>(3 * mqes + 5, 110);
     std::vector<Bytes*> data;
     std::vector<Op<nvme::Status>> writes;
     for (std::size_t i = 0; i < count; ++i) {
-      data.push_back(&bench.keep(Bytes(512, static_cast<std::uint8_t>(i + mqes))));
+      data.push_back(&bench.keep(Bytes(512 * (1 + i % 3), static_cast<std::uint8_t>(i + mqes))));
       writes.push_back(bench.product().write(bench.nsid(), i * 3, *data[i]));
     }
     for (std::size_t i = 0; i < count; ++i) {
@@ -163,7 +167,7 @@ CONFORMANCE_CASE(host_uses_queues_of_every_size, "fabrics.host.queues.sizes", ro
       check.require_success(*written, "write with MQES " + std::to_string(mqes));
     }
     for (std::size_t i = 0; i < count; ++i) {
-      Bytes& back = bench.keep(Bytes(512));
+      Bytes& back = bench.keep(Bytes(data[i]->size()));
       const auto read = bench.product().read(bench.nsid(), i * 3, back).wait_for(120_s);
       check.require(read.has_value() && read->ok(), "each read succeeds with MQES " + std::to_string(mqes));
       check.bytes("data read with MQES " + std::to_string(mqes), back, *data[i]);

@@ -37,16 +37,6 @@ void four_descriptors(EmbeddedSetup& setup) { setup.fabric.msdbd = 4; }
 
 unsigned descriptors_max(ControllerBench& bench) { return bench.declared().identify().get(nvme::id_ctrl::msdbd); }
 
-std::optional<std::string> lists_in_capsules(const Declared& declared) {
-  if (declared.nsid == 0) return "no active namespace";
-  const unsigned most = declared.identify().get(nvme::id_ctrl::msdbd);
-  if (most == 1) return "MSDBD is 1";
-  if (declared.in_capsule_bytes < (most + 1) * SglDescriptor::kSize || declared.in_capsule_bytes < 64) {
-    return "IOCCSZ leaves no room for a list of descriptors";
-  }
-  return std::nullopt;
-}
-
 /// The first blocks of the extent, filled by a Write that is no matter of the case.
 Bytes prepare(ControllerBench& bench, host::RawQueue& queue, std::uint32_t blocks, std::uint8_t seed) {
   const Bytes data = pattern(std::size_t{blocks} * bench.declared().block_bytes, seed);
