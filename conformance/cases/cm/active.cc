@@ -62,7 +62,7 @@ CONFORMANCE_CASE(every_rep_is_confirmed, "cm.active.rtu", roles::requester, reac
 }
 
 CONFORMANCE_CASE(an_unanswered_req_is_repeated_and_given_up, "cm.active.req-repeated", roles::requester, lasts(Duration::s(80)),
-                 reaches{"cm.resend", "cm.give_up"}) {
+                 furnished([](EmbeddedSetup& setup) { setup.connections.max_cm_retries = 4; }), reaches{"cm.resend", "cm.give_up"}) {
   VerbsQueue& queue = product_connects(bench);
   const cm::Mad first = req_of(bench, check);
   const unsigned retries = seen_as<cm::Req>(first).get(cm::req::max_cm_retries);

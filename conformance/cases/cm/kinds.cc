@@ -42,6 +42,17 @@ std::vector<cm::Mad> with_other_ids(const cm::Mad& mad, bool local_too = true) {
       mads.push_back(other);
     }
   }
+  for (const bool local : {false, true}) {
+    if (local && !local_too) continue;
+    cm::Mad nobody = mad;
+    auto ids = nobody.message<cm::Ids>();
+    if (local) {
+      ids.set(cm::ids::local_comm_id, 0u);
+    } else {
+      ids.set(cm::ids::remote_comm_id, 0u);
+    }
+    mads.push_back(nobody);
+  }
   return mads;
 }
 
