@@ -271,13 +271,18 @@ CONFORMANCE_CASE(a_second_sequence_nak_is_obeyed, "rdma.requester.sequence-nak-a
 }
 
 CONFORMANCE_CASE(a_read_response_completes_no_send, "rdma.requester.other-response", roles::requester) {
-  const auto c = bench.connect_to_product({}, {.ack_timeout = 18});
-  post(bench, c, to_there(SendOpcode::send, 1), 16);
-  if (!seen(bench, check, c, 0, "the SEND")) return;
-  bench.peer().send(response(c, Opcode::read_response_only, 0, pattern(16)));
-  const auto completion = c.queue->wait_send(kAnswerTime);
-  check.that(!completion || completion->status != CompletionStatus::success, "a SEND is not completed by a READ response",
-             "it completes with success");
+  for (const bool atomic : {false, true}) {
+    const auto c = bench.connect_to_product({}, {.port = kPlainPort, .ack_timeout = 18});
+    post(bench, c, to_there(SendOpcode::send, 1), 16);
+    if (!seen(bench, check, c, 0, "the SEND")) return;
+    RocePacket answer = response(c, atomic ? Opcode::atomic_acknowledge : Opcode::read_response_only, 0, atomic ? Bytes{} : pattern(16));
+    if (atomic) answer.atomic_ack.emplace();
+    bench.peer().send(answer);
+    const auto completion = c.queue->wait_send(kAnswerTime);
+    check.that(!completion || completion->status != CompletionStatus::success,
+               "a SEND is not completed by " + std::string(atomic ? "an ATOMIC Acknowledge" : "a READ response"),
+               "it completes with success");
+  }
 }
 
 }  // namespace fb::conformance

@@ -7,9 +7,13 @@ namespace {
 using roce::Opcode;
 using softroce::SoftCounters;
 
-}  // namespace
+void over_ipv6(EmbeddedSetup& setup) {
+  setup.bench_address = IpAddress::v6({0xFD, 0x0C, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x03});
+  setup.product_address = IpAddress::v6({0xFD, 0x0C, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x04});
+}
 
-CONFORMANCE_CASE(every_packet_has_a_good_icrc, "rdma.icrc.sent", roles::responder) {
+/// An ACK and a READ response of three packets.
+void answers_have_good_icrcs(RdmaBench& bench, Check& check) {
   const auto c = bench.connect_to_product({}, kSmallPackets);
   auto& memory = bench.product().memory(600);
   const RocePacket requests[] = {c.request(Opcode::send_only, 0, pattern(33)), read_request(c, 1, all_of(memory))};
@@ -20,6 +24,14 @@ CONFORMANCE_CASE(every_packet_has_a_good_icrc, "rdma.icrc.sent", roles::responde
     expect(check, packet->icrc_good, "ICRC of the answer", "the value computed from the packet", "another value in " + packet->describe());
   }
   check.equal("packets with a wrong ICRC, management datagrams included", bench.peer().bad_icrc(), 0);
+}
+
+}  // namespace
+
+CONFORMANCE_CASE(every_packet_has_a_good_icrc, "rdma.icrc.sent", roles::responder) { answers_have_good_icrcs(bench, check); }
+
+CONFORMANCE_CASE(every_ipv6_packet_has_a_good_icrc, "rdma.icrc.sent", roles::responder, furnished{&over_ipv6}) {
+  answers_have_good_icrcs(bench, check);
 }
 
 CONFORMANCE_CASE(bits_that_change_on_the_way_are_not_in_the_icrc, "rdma.icrc.masked-fields", roles::responder) {

@@ -176,6 +176,23 @@ CONFORMANCE_CASE(one_acknowledgement_completes_all_before_it, "rdma.requester.co
   acknowledge(bench, c, 2, 3);
   for (std::uint64_t id = 1; id <= 3; ++id) completed(check, c, id, "a request before the ACK's PSN");
   silence(bench, check, "what was acknowledged is not sent again");
+  bench.step("an ACK right behind a NAK for the first of what it acknowledges");
+  for (std::uint64_t id = 4; id <= 6; ++id) post(bench, c, to_there(SendOpcode::send, id), 16);
+  for (int i = 0; i < 3; ++i) {
+    if (!next_packet(bench, check, "a SEND", "a SEND")) return;
+  }
+  acknowledge(bench, c, 3, 3, kSequenceNak);
+  acknowledge(bench, c, 5, 6);
+  for (std::uint64_t id = 4; id <= 6; ++id) completed(check, c, id, "a request of a NAK and an ACK");
+  // What was sent again for the NAK does not matter; the next request has the next PSN.
+  while (bench.peer().wait_packet(Duration::ms(1))) {
+  }
+  post(bench, c, to_there(SendOpcode::send, 7), 16);
+  const auto next = next_packet(bench, check, "the next request", "a SEND");
+  if (!next) return;
+  check.equal("PSN of the next request", next->psn, roce::psn_add(c.facts.receive_psn, 6));
+  acknowledge(bench, c, 6, 7);
+  completed(check, c, 7, "the next request");
 }
 
 CONFORMANCE_CASE(a_request_completes_once, "rdma.requester.completes-once", roles::requester) {
