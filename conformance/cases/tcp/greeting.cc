@@ -5,6 +5,8 @@ namespace fb::conformance::tcp_cases {
 
 namespace {
 
+constexpr std::uint32_t kConnections = 11;
+
 Bytes bytes_of(const Record<tcp::IcReq>& request) { return tcp::build_pdu(request.bytes(), {}, false, false); }
 
 }  // namespace
@@ -115,7 +117,8 @@ CONFORMANCE_CASE(greeting_may_come_in_pieces, "tcp.stream.split", roles::control
   check.require(raw->next(PduType::ic_resp).has_value(), "an ICReq in pieces is answered", raw->instead());
 }
 
-CONFORMANCE_CASE(stray_bytes_end_their_own_connection_alone, "tcp.stream.garbage", roles::controller, sends_malformed) {
+CONFORMANCE_CASE(stray_bytes_end_their_own_connection_alone, "tcp.stream.garbage", roles::controller, sends_malformed,
+                 furnished([](EmbeddedSetup& setup) { setup.fabric.connections_max = kConnections; })) {
   RawAssociation& other = bench.associate();
   auto raw = connected(bench);
   Bytes garbage(4096);
@@ -126,6 +129,14 @@ CONFORMANCE_CASE(stray_bytes_end_their_own_connection_alone, "tcp.stream.garbage
   check.that(ends, "the connection ends", "it stays open");
   const auto reply = other.admin().send(host::property_get(fabrics::property::vs)).wait();
   check.success(reply, "Property Get of another association");
+  // Behind a Connect, and as often as there is room for connections: none of them goes on taking its place.
+  for (unsigned i = 1; i < kConnections; ++i) {
+    auto admin = open_admin(bench);
+    admin->send(ByteView(garbage));
+    const bool over = admin->next(PduType::c2h_term_req, Duration::s(35)).has_value() || admin->closed();
+    check.require(over, "the connection of an admin queue ends", "it stays open");
+  }
+  expect_greeting(bench, check, RawTcp::ic_req());
 }
 
 }  // namespace fb::conformance::tcp_cases

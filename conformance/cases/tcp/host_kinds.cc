@@ -9,36 +9,12 @@ using namespace tcp_host_cases;
 
 constexpr std::uint32_t kBytes = 4096;
 
+constexpr host_with kAsksForDigests{"digests", &with_digests};
+
 std::size_t commands_of(const Connection& c) { return c.count(PduType::capsule_cmd); }
 
-}  // namespace
-
-CONFORMANCE_CASE(tcp_host_serves_each_r2t, "tcp.host.r2t.every-range", roles::host) {
-  Scene scene(bench);
-  scene.connect();
-  // Unequal lengths, and tags at both ends of their range: the second R2T is like the first.
-  const std::vector<Asked> asked = {
-      {0, 0, 4}, {0xFFFF, 4, 508}, {1, 512, 8192}, {0x8000, 8704, 4100}, {0x00FF, 12804, 64}, {0xFF00, 12868, kLarge - 12868}};
-  const Fetched fetched = fetch(scene, check, kLarge, asked);
-  for (std::size_t i = 0; i < asked.size(); ++i) {
-    std::uint32_t expected = asked[i].offset;
-    for (const SeenPdu& pdu : fetched.answers[i]) {
-      const auto view = pdu.as<tcp::DataPdu>();
-      check.equal("CCCID of " + pdu.text(), view.get(dp::cccid), fetched.cid);
-      check.equal("TTAG of " + pdu.text(), view.get(dp::ttag), asked[i].ttag);
-      check.equal("DATAO of " + pdu.text(), view.get(dp::offset), expected);
-      check.equal("DATAL of " + pdu.text(), view.get(dp::length), pdu.data().size());
-      check.that(pdu.data().size() <= fetched.maxh2cdata, "MAXH2CDATA is kept to", pdu.text());
-      expected += static_cast<std::uint32_t>(pdu.data().size());
-      check.equal("LAST_PDU of " + pdu.text(), pdu.has(flag::last_pdu), expected == asked[i].offset + asked[i].length);
-      if (view.get(dp::offset) + pdu.data().size() > fetched.data.size()) return;
-      check.bytes("data of an R2T", pdu.data(), ByteView(fetched.data).subspan(view.get(dp::offset), pdu.data().size()));
-    }
-    check.equal("end of the data of an R2T", expected, asked[i].offset + asked[i].length);
-  }
-}
-
-CONFORMANCE_CASE(tcp_host_puts_each_piece_in_its_place, "tcp.host.c2hdata.every-piece", roles::host) {
+/// Reads whose data come in pieces of many lengths.
+void reads_in_pieces(HostBench& bench, Check& check) {
   Scene scene(bench);
   scene.connect();
   scene.catch_command(kRead);
@@ -76,6 +52,39 @@ CONFORMANCE_CASE(tcp_host_puts_each_piece_in_its_place, "tcp.host.c2hdata.every-
     check.success(*status, "read");
     check.bytes("data of the read", data, sent);
   }
+}
+
+}  // namespace
+
+CONFORMANCE_CASE(tcp_host_serves_each_r2t, "tcp.host.r2t.every-range", roles::host) {
+  Scene scene(bench);
+  scene.connect();
+  // Unequal lengths, and tags at both ends of their range: the second R2T is like the first.
+  const std::vector<Asked> asked = {
+      {0, 0, 4}, {0xFFFF, 4, 508}, {1, 512, 8192}, {0x8000, 8704, 4100}, {0x00FF, 12804, 64}, {0xFF00, 12868, kLarge - 12868}};
+  const Fetched fetched = fetch(scene, check, kLarge, asked);
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    std::uint32_t expected = asked[i].offset;
+    for (const SeenPdu& pdu : fetched.answers[i]) {
+      const auto view = pdu.as<tcp::DataPdu>();
+      check.equal("CCCID of " + pdu.text(), view.get(dp::cccid), fetched.cid);
+      check.equal("TTAG of " + pdu.text(), view.get(dp::ttag), asked[i].ttag);
+      check.equal("DATAO of " + pdu.text(), view.get(dp::offset), expected);
+      check.equal("DATAL of " + pdu.text(), view.get(dp::length), pdu.data().size());
+      check.that(pdu.data().size() <= fetched.maxh2cdata, "MAXH2CDATA is kept to", pdu.text());
+      expected += static_cast<std::uint32_t>(pdu.data().size());
+      check.equal("LAST_PDU of " + pdu.text(), pdu.has(flag::last_pdu), expected == asked[i].offset + asked[i].length);
+      if (view.get(dp::offset) + pdu.data().size() > fetched.data.size()) return;
+      check.bytes("data of an R2T", pdu.data(), ByteView(fetched.data).subspan(view.get(dp::offset), pdu.data().size()));
+    }
+    check.equal("end of the data of an R2T", expected, asked[i].offset + asked[i].length);
+  }
+}
+
+CONFORMANCE_CASE(tcp_host_puts_each_piece_in_its_place, "tcp.host.c2hdata.every-piece", roles::host) { reads_in_pieces(bench, check); }
+
+CONFORMANCE_CASE(tcp_host_puts_each_piece_with_a_digest_in_its_place, "tcp.host.c2hdata.every-piece", roles::host, kAsksForDigests) {
+  reads_in_pieces(bench, check);
 }
 
 }  // namespace fb::conformance

@@ -35,6 +35,32 @@ void near_identifiers_end(HostBench& bench, Check& check, std::uint8_t opcode, s
   }
 }
 
+/// A command runs to its end, and then a PDU for it comes.
+void finished_commands_end(HostBench& bench, Check& check, std::uint8_t opcode, std::uint32_t bytes, std::string_view after,
+                           const Say& say) {
+  Scene scene(bench);
+  scene.connect();
+  scene.catch_command(opcode);
+  const Bytes sent = pattern(bytes);
+  Bytes& data = bench.keep(sent);
+  auto doing = opcode == kRead ? bench.product().read(bench.nsid(), 0, data) : bench.product().write(bench.nsid(), 0, data);
+  Connection& c = scene.needed(check, "the host sends its command");
+  if (opcode == kRead) {
+    c.say(c2h(scene.cid, 0, bytes, flag::last_pdu), sent);
+  } else {
+    c.say(r2t(scene.cid, 1, 0, bytes));
+    const auto is_last = [](const SeenPdu& pdu) { return pdu.is(PduType::h2c_data) && pdu.has(flag::last_pdu); };
+    bench.run_until([&] { return c.ended() || std::ranges::any_of(c.said(), is_last); }, 10_s);
+  }
+  c.respond(scene.cid);
+  const auto status = doing.wait_for(kLong);
+  check.precondition(status.has_value() && status->ok(), "the command succeeds");
+  say(c, scene.cid);
+  expect_host_ends(check, c, bench.world(), after, {{FatalStatus::invalid_header_field, 8}});
+  check.bytes("memory of the command that is finished", data, sent);
+  c.reset();
+}
+
 void write_ends(HostBench& bench, Check& check, std::string_view after, const Say& say, const std::vector<Fatal>& allowed) {
   expect_end_of_command(bench, check, kWrite, kLarge, after, say, allowed);
 }
@@ -51,6 +77,11 @@ constexpr host_with kWithoutFlowControl{"disable_sqflow", [](EmbeddedSetup& setu
 CONFORMANCE_CASE(tcp_host_refuses_r2t_of_an_unknown_command, "tcp.host.r2t.cccid", roles::host) {
   write_ends(bench, check, "an R2T for an unknown command",
              [](Connection& c, std::uint16_t cid) { c.say(r2t(another(cid), 1, 0, kLarge)); }, {{FatalStatus::invalid_header_field, 8}});
+}
+
+CONFORMANCE_CASE(tcp_host_refuses_r2t_of_a_finished_command, "tcp.host.r2t.cccid", roles::host) {
+  finished_commands_end(bench, check, kWrite, kLarge, "an R2T of a command that is finished",
+                        [](Connection& c, std::uint16_t cid) { c.say(r2t(cid, 2, 0, 4096)); });
 }
 
 CONFORMANCE_CASE(tcp_host_refuses_r2t_of_a_near_identifier, "tcp.host.r2t.cccid", roles::host) {
@@ -202,6 +233,11 @@ CONFORMANCE_CASE(tcp_host_refuses_c2hdata_of_an_unknown_command, "tcp.host.c2hda
   read_ends(bench, check, "C2HData for an unknown command",
             [](Connection& c, std::uint16_t cid) { c.say(c2h(another(cid), 0, kBytes, flag::last_pdu), pattern(kBytes)); },
             {{FatalStatus::invalid_header_field, 8}});
+}
+
+CONFORMANCE_CASE(tcp_host_refuses_c2hdata_of_a_finished_command, "tcp.host.c2hdata.cccid", roles::host) {
+  finished_commands_end(bench, check, kRead, kBytes, "C2HData of a command that is finished",
+                        [](Connection& c, std::uint16_t cid) { c.say(c2h(cid, 0, kBytes, flag::last_pdu), pattern(kBytes, 7)); });
 }
 
 CONFORMANCE_CASE(tcp_host_refuses_c2hdata_of_a_near_identifier, "tcp.host.c2hdata.cccid", roles::host) {
