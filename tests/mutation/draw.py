@@ -20,9 +20,9 @@ SHARE = 0.10821  # of all places, about 2,400
 AREAS: list[tuple[str, str, str]] = [  # path, area, pattern of requirement ids
     (r"(model|sim)/.*tls|model/auth|wire/fabrics/auth", "authentication", r"auth\.|tcp\.tls|tcp\.host\.tls"),
     (r"model/transport/tcp|wire/tcp|model/subsystem/.*tcp", "tcp", r"tcp\.|fabrics\."),
-    (r"model/transport/rdma", "rdma", r"rdma\.|fabrics\."),
+    (r"model/transport/rdma", "rdma", r"rdma\.|cm\.|fabrics\."),
     (r"model/transport", "transport", r"fabrics\.|tcp\.|rdma\.|nvme\."),
-    (r"sim/rdma/softroce|wire/rdma", "rdma", r"rdma\.|cm\."),
+    (r"sim/rdma/softroce|wire/rdma", "rdma", r"rdma\.|cm\.|fabrics\."),
     (r"sim/mctp|wire/mctp", "mctp", r"mctp\.|mi\."),
     (r"model/(mi|drive)|wire/mi", "mi", r"mi\.|mctp\."),
     (r"model/host", "host", r".*host|nvme\.|fabrics\.|tcp\.|auth\."),
@@ -35,7 +35,7 @@ PATTERN_OF = {area: re.compile(pattern) for _, area, pattern in reversed(AREAS)}
 # a product does when it is told to depart.
 LEFT_OUT = re.compile(r"_windows\.cc|sim/mctp/(socket_server|serial_fd|af_mctp)\.cc|model/drive/variants\.cc|_socket\.cc|block_store_file|names?\.cc|wire/.*/(opcodes|status|describe)\.cc|_text|/exports/|loopback\.cc|check_options\.cc|leniency\.cc|behaviour\.cc|misdeeds\.cc")
 # What media, endpoints and devices count for tests and people; no peer sees it.
-STATISTICS = re.compile(r"\+\+.*counters_\b")
+STATISTICS = re.compile(r"\+\+.*counters(_\b|\.)")
 
 Key = tuple[str, str, str, int]
 

@@ -34,7 +34,7 @@ IDENTITY = re.compile(
 MACHINERY = {"departs", "trace", "mark", "unhooked", "hooks", "hooks_", "hooked_", "tolerates", "refuses", "note", "fold", "append_field",
              "BENCH_ASSERT"}
 # Names of functions that do nothing else, and of the parameter of what is done to an object that is gone.
-DEPARTURE = re.compile(r"depart_|stale$")
+DEPARTURE = re.compile(r"depart_|stale$|send_extra$|complete_all$")
 NOT_A_STATEMENT = {"return", "case", "default", "break", "continue", "using", "const", "constexpr", "static", "auto", "typedef",
                    "goto", "throw", "delete", "static_assert", "struct", "class", "enum", "union", "template", "for", "while",
                    "switch", "do", "else", "if", "try", "catch", "new", "co_return", "co_await", "co_yield", "BENCH_ASSERT"}
@@ -272,6 +272,8 @@ class _Finder:
             parts.append((begin, close))
             word = "always" if joint == "&&" else "never"
             for first, behind in parts:
+                if any(token.text in ("overlooks", "departs_at") for token in self.tokens[first:behind]):
+                    continue  # whether the product departs
                 self.add("condition", first, (self.tokens[first].start, f"fb_mutation::{word}({{n}}, "), (self.tokens[behind - 1].end, ")"))
 
     # ---- expressions ----
