@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "networkdirect/ndk/kernel/extension.h"
+#include "networkdirect/ndk/provider/entry.h"
 #include "networkdirect/ndk/provider/memory.h"
 #include "networkdirect/ndk/provider/queue_pair.h"
 
@@ -88,7 +89,7 @@ void Adapter::end_all() {
 // ---------------------------------------------------------------- entries of the table
 
 NTSTATUS query_extension(NDK_OBJECT_HEADER* object, GUID* id, NDK_VERSION version, NDK_EXTENSION_INTERFACE* out) {
-  static constexpr ChosenAddressDispatch kChosenAddress = {&MemoryRegion::register_at};
+  static constexpr ChosenAddressDispatch kChosenAddress = {kEntry<"RegisterMrAt", MemoryRegion, &MemoryRegion::register_at>};
   const bool has_it =
       object->ObjectType == NdkObjectTypeAdapter || object->ObjectType == NdkObjectTypePd || object->ObjectType == NdkObjectTypeMr;
   const bool meant = id != nullptr && std::memcmp(id, &kChosenAddressExtension, sizeof *id) == 0;
@@ -127,7 +128,6 @@ NTSTATUS query_adapter_info(NDK_ADAPTER* ndk, NDK_ADAPTER_INFO* info, ULONG* siz
 NTSTATUS build_lam(NDK_ADAPTER* ndk, MDL* mdl, SIZE_T length, NDK_FN_REQUEST_COMPLETION completion, PVOID context,
                    NDK_LOGICAL_ADDRESS_MAPPING* mapping, ULONG* size, ULONG* offset) {
   auto& adapter = of<Adapter>(ndk);
-  adapter.check_dispatch("NdkBuildLAM");
   if (adapter.refuses()) return adapter.answer_adapter(completion, context, [] { return STATUS_INSUFFICIENT_RESOURCES; });
   if (size == nullptr) return STATUS_INVALID_PARAMETER;
   Described what;
@@ -158,7 +158,6 @@ NTSTATUS build_lam(NDK_ADAPTER* ndk, MDL* mdl, SIZE_T length, NDK_FN_REQUEST_COM
 
 VOID release_lam(NDK_ADAPTER* ndk, NDK_LOGICAL_ADDRESS_MAPPING* mapping) {
   auto& adapter = of<Adapter>(ndk);
-  adapter.check_dispatch("NdkReleaseLAM");
   if (mapping == nullptr || adapter.departs(departure::kLamReleaseKeeps)) return;
   auto* const made = static_cast<LogicalSpace::Mapping*>(std::exchange(mapping->AdapterContext, nullptr));
   if (made == nullptr || made->released) return;

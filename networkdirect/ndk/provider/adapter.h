@@ -32,9 +32,10 @@ class Adapter final : public NDK_ADAPTER {
   /// Whether a request is refused for want of resources, this time.
   bool refuses() const { return miniport_.options.hooks != nullptr && miniport_.options.hooks->refuses(); }
   LogicalSpace& logical() { return logical_; }
-  /// Every function begins with this one.
-  void check_dispatch(std::string_view function) const {
+  /// Every function that may be called at DISPATCH_LEVEL begins with this one.
+  void enter(std::string_view function) {
     kernel().check_irql(hooked() && departs(departure::kNeedsPassive) ? PASSIVE_LEVEL : DISPATCH_LEVEL, function);
+    bring_copies_up_to_date();
   }
 
   /// Runs a callback of the consumer at DISPATCH_LEVEL. Who calls pins what he needs afterwards.

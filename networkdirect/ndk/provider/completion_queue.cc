@@ -31,7 +31,6 @@ CompletionQueue::~CompletionQueue() = default;
 NTSTATUS CompletionQueue::create(NDK_ADAPTER* ndk, ULONG depth, NDK_FN_CQ_NOTIFICATION_CALLBACK callback, PVOID callback_context,
                                  GROUP_AFFINITY*, NDK_FN_CREATE_COMPLETION completion, PVOID context, NDK_CQ** place) {
   auto& adapter = of<Adapter>(ndk);
-  adapter.check_dispatch("NdkCreateCq");
   if (depth == 0 || depth > adapter.info().MaxCqDepth) {
     if (!adapter.departs(departure::kCqDepthUnchecked)) return STATUS_INVALID_PARAMETER;
     depth = adapter.info().MaxCqDepth;
@@ -118,8 +117,6 @@ ULONG CompletionQueue::take(ULONG count, Take&& take_one) {
 
 ULONG CompletionQueue::get_results(NDK_CQ* ndk, NDK_RESULT results[], ULONG count) {
   auto& queue = of<CompletionQueue>(ndk);
-  queue.adapter().check_dispatch("NdkGetCqResults");
-  queue.adapter().bring_copies_up_to_date();
   return queue.take(count, [&](ULONG at, const NDK_RESULT_EX& result) {
     results[at] = {result.Status, result.BytesTransferred, result.QPContext, result.RequestContext};
   });
@@ -127,8 +124,6 @@ ULONG CompletionQueue::get_results(NDK_CQ* ndk, NDK_RESULT results[], ULONG coun
 
 ULONG CompletionQueue::get_results_ex(NDK_CQ* ndk, NDK_RESULT_EX results[], ULONG count) {
   auto& queue = of<CompletionQueue>(ndk);
-  queue.adapter().check_dispatch("NdkGetCqResultsEx");
-  queue.adapter().bring_copies_up_to_date();
   const ULONG taken = queue.take(count, [&](ULONG at, const NDK_RESULT_EX& result) { results[at] = result; });
   if (taken > 1 && queue.adapter().departs(departure::kResultsOutOfOrder)) std::swap(results[0], results[taken - 1]);
   return taken;
@@ -136,7 +131,6 @@ ULONG CompletionQueue::get_results_ex(NDK_CQ* ndk, NDK_RESULT_EX results[], ULON
 
 NTSTATUS CompletionQueue::resize(NDK_CQ* ndk, ULONG depth, NDK_FN_REQUEST_COMPLETION completion, PVOID context) {
   auto& queue = of<CompletionQueue>(ndk);
-  queue.adapter().check_dispatch("NdkResizeCq");
   if (queue.adapter().departs(departure::kNoResize)) return STATUS_NOT_SUPPORTED;
   if (depth == 0 || depth > queue.adapter().info().MaxCqDepth) {
     if (!queue.adapter().departs(departure::kCqDepthUnchecked)) return STATUS_INVALID_PARAMETER;
@@ -166,8 +160,6 @@ NTSTATUS CompletionQueue::do_resize(ULONG depth) {
 VOID CompletionQueue::arm(NDK_CQ* ndk, ULONG type) {
   auto& queue = of<CompletionQueue>(ndk);
   Adapter& a = queue.adapter();
-  a.check_dispatch("NdkArmCq");
-  a.bring_copies_up_to_date();
   if (type > NDK_CQ_NOTIFY_SOLICITED) return;
   if (queue.calling_ && a.departs(departure::kArmInsideLost)) return;
   // ANY wins over all, SOLICITED over ERRORS.
@@ -262,7 +254,6 @@ void CompletionQueue::on_completions() {
 NTSTATUS CompletionQueue::control_moderation(NDK_CQ* ndk, ULONG interval_us, ULONG count) {
   auto& queue = of<CompletionQueue>(ndk);
   Adapter& a = queue.adapter();
-  a.check_dispatch("NdkControlCqInterruptModeration");
   if (a.departs(departure::kNoModeration)) return STATUS_NOT_SUPPORTED;
   if (interval_us == kInfinite && count == kInfinite && !a.departs(departure::kModerationMixAccepted)) {
     return STATUS_INVALID_PARAMETER_MIX;

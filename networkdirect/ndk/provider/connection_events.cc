@@ -82,10 +82,6 @@ void Connector::on_rejected(std::uint16_t reason, ByteView private_data) {
     keep(private_data);
     const bool timeout = reason == rdma::reject_reason::timeout || adapter().departs(departure::kRefusedIsTimeout);
     attempt_failed(timeout ? STATUS_IO_TIMEOUT : STATUS_CONNECTION_REFUSED);
-  } else if (state_ == State::accepting) {
-    spent(adapter().departs(departure::kAbortedAcceptSucceeds) ? STATUS_SUCCESS : STATUS_CONNECTION_ABORTED);
-  } else if (state_ == State::completing) {
-    spent(STATUS_CONNECTION_ABORTED);
   } else {
     on_disconnected();
   }
@@ -224,7 +220,6 @@ SharedEndpoint::SharedEndpoint(Adapter& adapter, std::uint16_t port)
 NTSTATUS SharedEndpoint::create(NDK_ADAPTER* ndk, PSOCKADDR address, ULONG length, NDK_FN_CREATE_COMPLETION completion, PVOID context,
                                 NDK_SHARED_ENDPOINT** place) {
   auto& adapter = of<Adapter>(ndk);
-  adapter.check_dispatch("NdkCreateSharedEndpoint");
   const auto where = endpoint_of(address, length);
   if (!where) return STATUS_INVALID_ADDRESS;
   const bool ours = where->address == adapter.device().address() || unspecified(where->address);
@@ -236,7 +231,6 @@ NTSTATUS SharedEndpoint::create(NDK_ADAPTER* ndk, PSOCKADDR address, ULONG lengt
 
 NTSTATUS SharedEndpoint::local_address(NDK_SHARED_ENDPOINT* ndk, PSOCKADDR address, ULONG* length) {
   auto& endpoint = of<SharedEndpoint>(ndk);
-  endpoint.adapter().check_dispatch("NdkGetLocalAddress");
   return put_endpoint({endpoint.adapter().device().address(), endpoint.port_}, address, length);
 }
 

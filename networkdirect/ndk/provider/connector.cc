@@ -31,7 +31,6 @@ Connector::~Connector() = default;
 
 NTSTATUS Connector::create(NDK_ADAPTER* ndk, NDK_FN_CREATE_COMPLETION completion, PVOID context, NDK_CONNECTOR** place) {
   auto& adapter = of<Adapter>(ndk);
-  adapter.check_dispatch("NdkCreateConnector");
   return adapter.answer_creation(STATUS_SUCCESS, new Connector(adapter), completion, context, place);
 }
 
@@ -47,7 +46,6 @@ NTSTATUS Connector::connect(NDK_CONNECTOR* ndk, NDK_QP* qp, PSOCKADDR from, ULON
                             ULONG outbound, PVOID data, ULONG bytes, NDK_FN_REQUEST_COMPLETION completion, PVOID context) {
   auto& connector = of<Connector>(ndk);
   Adapter& a = connector.adapter();
-  a.check_dispatch("NdkConnect");
   const auto source = endpoint_of(from, from_length);
   if (!source) return STATUS_INVALID_ADDRESS;
   if (source->address != a.device().address() && !unspecified(source->address) && !a.departs(departure::kConnectSourceUnchecked)) {
@@ -64,7 +62,6 @@ NTSTATUS Connector::connect_shared(NDK_CONNECTOR* ndk, NDK_QP* qp, NDK_SHARED_EN
                                    PVOID context) {
   auto& connector = of<Connector>(ndk);
   Adapter& a = connector.adapter();
-  a.check_dispatch("NdkConnectWithSharedEndpoint");
   if (qp == nullptr || endpoint == nullptr || (data == nullptr && bytes > 0)) return STATUS_INVALID_PARAMETER;
   if (bytes > a.info().MaxCallerData && !a.departs(departure::kConnectDataUnchecked)) return STATUS_INVALID_BUFFER_SIZE;
   auto& shared = of<SharedEndpoint>(endpoint);
@@ -81,7 +78,6 @@ NTSTATUS Connector::connect_shared(NDK_CONNECTOR* ndk, NDK_QP* qp, NDK_SHARED_EN
 NTSTATUS Connector::begin_connect(QueuePair& qp, std::optional<std::uint16_t> shared_port, const Endpoint& from, PSOCKADDR to,
                                   ULONG to_length, ULONG inbound, ULONG outbound, ByteView data, const Pending& pending) {
   Adapter& a = adapter();
-  a.bring_copies_up_to_date();
   if (a.refuses()) return STATUS_INSUFFICIENT_RESOURCES;
   const auto peer = endpoint_of(to, to_length);
   if (!peer || unspecified(peer->address) || peer->port == 0) return STATUS_INVALID_ADDRESS;
@@ -136,7 +132,6 @@ NTSTATUS Connector::complete_connect_ex(NDK_CONNECTOR* ndk, NDK_FN_DISCONNECT_EV
 
 NTSTATUS Connector::begin_complete(const DisconnectEvent& event, const Pending& pending) {
   Adapter& a = adapter();
-  a.check_dispatch("NdkCompleteConnect");
   if (a.refuses()) return STATUS_INSUFFICIENT_RESOURCES;
   if (state_ != State::replied) return a.departs(departure::kCompleteWithoutReply) ? STATUS_SUCCESS : STATUS_CONNECTION_INVALID;
   event_ = event;
@@ -183,8 +178,6 @@ NTSTATUS Connector::accept_ex(NDK_CONNECTOR* ndk, NDK_QP* qp, ULONG inbound, ULO
 NTSTATUS Connector::begin_accept(NDK_QP* ndk, ULONG inbound, ULONG outbound, ByteView data, const DisconnectEvent& event,
                                  const Pending& pending) {
   Adapter& a = adapter();
-  a.check_dispatch("NdkAccept");
-  a.bring_copies_up_to_date();
   if (a.refuses()) return STATUS_INSUFFICIENT_RESOURCES;
   if (ndk == nullptr || (data.data() == nullptr && !data.empty())) return STATUS_INVALID_PARAMETER;
   if (state_ != State::requested) return STATUS_CONNECTION_INVALID;
@@ -218,7 +211,6 @@ NTSTATUS Connector::begin_accept(NDK_QP* ndk, ULONG inbound, ULONG outbound, Byt
 NTSTATUS Connector::reject(NDK_CONNECTOR* ndk, PVOID data, ULONG bytes) {
   auto& connector = of<Connector>(ndk);
   Adapter& a = connector.adapter();
-  a.check_dispatch("NdkReject");
   if (data == nullptr && bytes > 0) return STATUS_INVALID_PARAMETER;
   if (connector.state_ != State::requested && connector.state_ != State::replied) {
     return a.departs(departure::kRejectTwice) ? STATUS_SUCCESS : STATUS_CONNECTION_INVALID;
@@ -243,7 +235,6 @@ NTSTATUS Connector::reject(NDK_CONNECTOR* ndk, PVOID data, ULONG bytes) {
 NTSTATUS Connector::connection_data(NDK_CONNECTOR* ndk, ULONG* inbound, ULONG* outbound, PVOID data, ULONG* bytes) {
   auto& connector = of<Connector>(ndk);
   const Adapter& a = connector.adapter();
-  a.check_dispatch("NdkGetConnectionData");
   const State state = connector.state_;
   const bool answered = state != State::replied && state != State::requested && !(state == State::idle && connector.has_data_);
   if (!connector.has_data_) return STATUS_CONNECTION_INVALID;
@@ -268,7 +259,6 @@ NTSTATUS Connector::give_address(const Endpoint& endpoint, PSOCKADDR address, UL
 
 NTSTATUS Connector::local_address(NDK_CONNECTOR* ndk, PSOCKADDR address, ULONG* length) {
   auto& connector = of<Connector>(ndk);
-  connector.adapter().check_dispatch("NdkGetLocalAddress");
   Endpoint said = connector.local_;
   if (connector.adapter().departs(departure::kLocalAddressWrong)) ++said.port;
   return connector.give_address(said, address, length);
@@ -276,7 +266,6 @@ NTSTATUS Connector::local_address(NDK_CONNECTOR* ndk, PSOCKADDR address, ULONG* 
 
 NTSTATUS Connector::peer_address(NDK_CONNECTOR* ndk, PSOCKADDR address, ULONG* length) {
   auto& connector = of<Connector>(ndk);
-  connector.adapter().check_dispatch("NdkGetPeerAddress");
   Endpoint said = connector.peer_;
   if (connector.adapter().departs(departure::kPeerAddressWrong)) ++said.port;
   return connector.give_address(said, address, length);
@@ -285,8 +274,6 @@ NTSTATUS Connector::peer_address(NDK_CONNECTOR* ndk, PSOCKADDR address, ULONG* l
 NTSTATUS Connector::disconnect(NDK_CONNECTOR* ndk, NDK_FN_REQUEST_COMPLETION completion, PVOID context) {
   auto& connector = of<Connector>(ndk);
   Adapter& a = connector.adapter();
-  a.check_dispatch("NdkDisconnect");
-  a.bring_copies_up_to_date();
   QueuePair* const qp = connector.queue_pair_;
   if (connector.state_ == State::over && qp != nullptr) {
     // The peer was first: what is left is to flush.

@@ -16,7 +16,6 @@ Listener::~Listener() = default;
 NTSTATUS Listener::create(NDK_ADAPTER* ndk, NDK_FN_CONNECT_EVENT_CALLBACK event, PVOID event_context, NDK_FN_CREATE_COMPLETION completion,
                           PVOID context, NDK_LISTENER** place) {
   auto& adapter = of<Adapter>(ndk);
-  adapter.check_dispatch("NdkCreateListener");
   if (event == nullptr) return STATUS_INVALID_PARAMETER;
   return adapter.answer_creation(STATUS_SUCCESS, new Listener(adapter, event, event_context), completion, context, place);
 }
@@ -24,7 +23,6 @@ NTSTATUS Listener::create(NDK_ADAPTER* ndk, NDK_FN_CONNECT_EVENT_CALLBACK event,
 NTSTATUS Listener::listen(NDK_LISTENER* ndk, PSOCKADDR address, ULONG length, NDK_FN_REQUEST_COMPLETION completion, PVOID context) {
   auto& listener = of<Listener>(ndk);
   Adapter& a = listener.adapter();
-  a.check_dispatch("NdkListen");
   if (a.refuses()) return a.answer(listener, completion, context, [] { return STATUS_INSUFFICIENT_RESOURCES; });
   const auto where = endpoint_of(address, length);
   if (!where) return STATUS_INVALID_ADDRESS;
@@ -61,7 +59,6 @@ NTSTATUS Listener::do_listen(const Endpoint& where) {
 
 NTSTATUS Listener::local_address(NDK_LISTENER* ndk, PSOCKADDR address, ULONG* length) {
   auto& listener = of<Listener>(ndk);
-  listener.adapter().check_dispatch("NdkGetLocalAddress");
   if (!listener.bound_) return STATUS_INVALID_DEVICE_STATE;
   Endpoint said = listener.local_;
   if (listener.adapter().departs(departure::kListenPortHidden)) said.port = 0;
@@ -72,7 +69,6 @@ NTSTATUS Listener::local_address(NDK_LISTENER* ndk, PSOCKADDR address, ULONG* le
 VOID Listener::control_connect_events(NDK_LISTENER* ndk, BOOLEAN pause) {
   auto& listener = of<Listener>(ndk);
   const Adapter& a = listener.adapter();
-  a.check_dispatch("NdkControlConnectEvents");
   if (pause != 0 ? a.departs(departure::kPauseIgnored) : a.departs(departure::kPauseForEver)) return;
   listener.paused_ = pause != 0;
 }

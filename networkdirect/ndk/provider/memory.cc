@@ -33,14 +33,10 @@ void ProtectionDomain::take_down() {
 
 NTSTATUS ProtectionDomain::create(NDK_ADAPTER* ndk, NDK_FN_CREATE_COMPLETION completion, PVOID context, NDK_PD** place) {
   auto& adapter = of<Adapter>(ndk);
-  adapter.check_dispatch("NdkCreatePd");
   return adapter.answer_creation(STATUS_SUCCESS, new ProtectionDomain(adapter), completion, context, place);
 }
 
-VOID ProtectionDomain::privileged_token(NDK_PD* domain, UINT32* token) {
-  of<ProtectionDomain>(domain).adapter().check_dispatch("NdkGetPrivilegedMemoryRegionToken");
-  *token = kPrivilegedToken;
-}
+VOID ProtectionDomain::privileged_token(NDK_PD*, UINT32* token) { *token = kPrivilegedToken; }
 
 // ---------------------------------------------------------------- regions
 
@@ -54,7 +50,6 @@ MemoryRegion::MemoryRegion(ProtectionDomain& domain, bool fast)
 NTSTATUS MemoryRegion::create(NDK_PD* ndk, BOOLEAN fast, NDK_FN_CREATE_COMPLETION completion, PVOID context, NDK_MR** place) {
   auto& domain = of<ProtectionDomain>(ndk);
   Adapter& adapter = domain.adapter();
-  adapter.check_dispatch("NdkCreateMr");
   if (fast != 0 && !adapter.limits().fast_registration) {
     return adapter.answer_creation<MemoryRegion>(STATUS_NOT_SUPPORTED, nullptr, completion, context, place);
   }
@@ -92,7 +87,6 @@ NTSTATUS MemoryRegion::register_at(NDK_MR* ndk, MDL* mdl, SIZE_T length, UINT64 
 NTSTATUS MemoryRegion::begin_register(MDL* mdl, SIZE_T length, const UINT64* address, ULONG flags, NDK_FN_REQUEST_COMPLETION completion,
                                       PVOID context) {
   Adapter& a = adapter();
-  a.check_dispatch("NdkRegisterMr");
   if (a.refuses()) return a.answer(*this, completion, context, [] { return STATUS_INSUFFICIENT_RESOURCES; });
   if (fast_) return a.departs(departure::kRegisterOfFast) ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
   if ((flags & ~kRegisterFlags) != 0 && !a.departs(departure::kRegisterFlagsUnchecked)) return STATUS_INVALID_PARAMETER;
@@ -147,7 +141,6 @@ NTSTATUS MemoryRegion::do_register(MutableBytes memory, std::optional<UINT64> ad
 NTSTATUS MemoryRegion::deregister(NDK_MR* ndk, NDK_FN_REQUEST_COMPLETION completion, PVOID context) {
   auto& region = of<MemoryRegion>(ndk);
   Adapter& a = region.adapter();
-  a.check_dispatch("NdkDeregisterMr");
   if (region.fast_ || !region.ready() || region.busy_) return STATUS_INVALID_DEVICE_REQUEST;
   if (region.stood_on() && !a.departs(departure::kDeregisterWithWindows)) return STATUS_DEVICE_BUSY;
   region.busy_ = true;
@@ -166,7 +159,6 @@ NTSTATUS MemoryRegion::deregister(NDK_MR* ndk, NDK_FN_REQUEST_COMPLETION complet
 NTSTATUS MemoryRegion::initialize_fast(NDK_MR* ndk, ULONG pages, BOOLEAN remote, NDK_FN_REQUEST_COMPLETION completion, PVOID context) {
   auto& region = of<MemoryRegion>(ndk);
   Adapter& a = region.adapter();
-  a.check_dispatch("NdkInitializeFastRegisterMr");
   if (a.refuses()) return a.answer(region, completion, context, [] { return STATUS_INSUFFICIENT_RESOURCES; });
   if (!region.fast_) return a.departs(departure::kFastOfPlain) ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
   if (pages == 0) return STATUS_INVALID_PARAMETER;
@@ -190,13 +182,11 @@ NTSTATUS MemoryRegion::initialize_fast(NDK_MR* ndk, ULONG pages, BOOLEAN remote,
 
 UINT32 MemoryRegion::get_remote_token(NDK_MR* ndk) {
   auto& region = of<MemoryRegion>(ndk);
-  region.adapter().check_dispatch("NdkGetRemoteTokenFromMr");
   return region.remote_token();
 }
 
 UINT32 MemoryRegion::get_local_token(NDK_MR* ndk) {
   auto& region = of<MemoryRegion>(ndk);
-  region.adapter().check_dispatch("NdkGetLocalTokenFromMr");
   return region.ready() ? region.region_->lkey() : 0;
 }
 
@@ -261,7 +251,6 @@ MemoryWindow::MemoryWindow(ProtectionDomain& domain) : NDK_MW{}, Object(domain.a
 NTSTATUS MemoryWindow::create(NDK_PD* ndk, NDK_FN_CREATE_COMPLETION completion, PVOID context, NDK_MW** place) {
   auto& domain = of<ProtectionDomain>(ndk);
   Adapter& adapter = domain.adapter();
-  adapter.check_dispatch("NdkCreateMw");
   if (!adapter.limits().fast_registration) {
     return adapter.answer_creation<MemoryWindow>(STATUS_NOT_SUPPORTED, nullptr, completion, context, place);
   }
@@ -299,7 +288,6 @@ void MemoryWindow::take_down() {
 
 UINT32 MemoryWindow::get_remote_token(NDK_MW* ndk) {
   auto& window = of<MemoryWindow>(ndk);
-  window.adapter().check_dispatch("NdkGetRemoteTokenFromMw");
   return window.token_;
 }
 

@@ -36,8 +36,7 @@ void Object::unpin() {
 }
 
 NTSTATUS Object::close(NDK_FN_CLOSE_COMPLETION completion, PVOID context) {
-  adapter_.check_dispatch("NdkClose");
-  adapter_.bring_copies_up_to_date();
+  adapter_.enter("NdkClose");
   completion_ = completion;
   context_ = context;
   closing_ = true;

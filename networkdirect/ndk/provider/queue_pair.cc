@@ -74,7 +74,6 @@ NTSTATUS QueuePair::create(NDK_PD* ndk, NDK_CQ* receive_queue, NDK_CQ* initiator
                            NDK_FN_CREATE_COMPLETION completion, PVOID context, NDK_QP** place) {
   auto& domain = of<ProtectionDomain>(ndk);
   Adapter& a = domain.adapter();
-  a.check_dispatch("NdkCreateQp");
   const NDK_ADAPTER_INFO& info = a.info();
   QueuePairTerms terms{qp_context, receive_depth, initiator_depth, max_receive_sges, max_initiator_sges, inline_bytes};
   const bool good = receive_depth <= info.MaxReceiveQueueDepth && initiator_depth <= info.MaxInitiatorQueueDepth &&
@@ -99,7 +98,6 @@ NTSTATUS QueuePair::create_with_srq(NDK_PD* ndk, NDK_CQ* receive_queue, NDK_CQ* 
                                     NDK_FN_CREATE_COMPLETION completion, PVOID context, NDK_QP** place) {
   auto& domain = of<ProtectionDomain>(ndk);
   Adapter& a = domain.adapter();
-  a.check_dispatch("NdkCreateQpWithSrq");
   const NDK_ADAPTER_INFO& info = a.info();
   QueuePairTerms terms{qp_context, 0, initiator_depth, 0, max_initiator_sges, inline_bytes};
   const bool good = initiator_depth <= info.MaxInitiatorQueueDepth && max_initiator_sges <= info.MaxInitiatorRequestSge &&
@@ -253,8 +251,6 @@ void QueuePair::settle_queues() {
 
 VOID QueuePair::flush(NDK_QP* ndk) {
   auto& qp = of<QueuePair>(ndk);
-  qp.adapter().check_dispatch("NdkFlush");
-  qp.adapter().bring_copies_up_to_date();
   if (!qp.adapter().departs(departure::kFlushIgnored)) qp.do_flush();
 }
 

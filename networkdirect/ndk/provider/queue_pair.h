@@ -94,7 +94,6 @@ class QueuePair final : public NDK_QP, public Object, public rdma::ConnectionHan
   };
   /// A request as the consumer gave it. Known flags are those that its function permits.
   struct Posting {
-    std::string_view function;
     NDK_OPERATION_TYPE type;
     ULONG known_flags;
   };

@@ -57,8 +57,6 @@ void translate(ProtectionDomain& domain, const NDK_SGE* sges, ULONG count, rdma:
 
 NTSTATUS QueuePair::post(const Posting& posting, rdma::SendRequest& request, PVOID context, const NDK_SGE* sges, ULONG count, ULONG flags) {
   Adapter& a = adapter();
-  a.check_dispatch(posting.function);
-  a.bring_copies_up_to_date();
   const bool hooked = a.hooked();
   ULONG known = posting.known_flags;
   if (!a.knows(1, 2)) known &= ~kSince12;
@@ -210,13 +208,13 @@ void QueuePair::kick() {
 }
 
 NTSTATUS QueuePair::send(NDK_QP* ndk, PVOID context, const NDK_SGE* sges, ULONG count, ULONG flags) {
-  static constexpr Posting kPosting{"NdkSend", NdkOperationTypeSend, kSendFlags};
+  static constexpr Posting kPosting{NdkOperationTypeSend, kSendFlags};
   rdma::SendRequest request;
   return of<QueuePair>(ndk).post(kPosting, request, context, sges, count, flags);
 }
 
 NTSTATUS QueuePair::send_and_invalidate(NDK_QP* ndk, PVOID context, const NDK_SGE* sges, ULONG count, ULONG flags, UINT32 token) {
-  static constexpr Posting kPosting{"NdkSendAndInvalidate", NdkOperationTypeSend, kSendFlags};
+  static constexpr Posting kPosting{NdkOperationTypeSend, kSendFlags};
   auto& qp = of<QueuePair>(ndk);
   if (!qp.adapter().limits().remote_invalidation) return qp.refuse(kPosting, context, STATUS_NOT_SUPPORTED);
   rdma::SendRequest request;
@@ -227,7 +225,7 @@ NTSTATUS QueuePair::send_and_invalidate(NDK_QP* ndk, PVOID context, const NDK_SG
 }
 
 NTSTATUS QueuePair::read(NDK_QP* ndk, PVOID context, const NDK_SGE* sges, ULONG count, UINT64 address, UINT32 token, ULONG flags) {
-  static constexpr Posting kPosting{"NdkRead", NdkOperationTypeRead, kReadFlags};
+  static constexpr Posting kPosting{NdkOperationTypeRead, kReadFlags};
   auto& qp = of<QueuePair>(ndk);
   const Adapter& a = qp.adapter();
   const bool can = a.limits().fast_registration && !a.departs(departure::kNoReadInvalidate);
@@ -242,7 +240,7 @@ NTSTATUS QueuePair::read(NDK_QP* ndk, PVOID context, const NDK_SGE* sges, ULONG 
 }
 
 NTSTATUS QueuePair::write(NDK_QP* ndk, PVOID context, const NDK_SGE* sges, ULONG count, UINT64 address, UINT32 token, ULONG flags) {
-  static constexpr Posting kPosting{"NdkWrite", NdkOperationTypeWrite, kWriteFlags};
+  static constexpr Posting kPosting{NdkOperationTypeWrite, kWriteFlags};
   auto& qp = of<QueuePair>(ndk);
   rdma::SendRequest request;
   request.opcode = SendOpcode::rdma_write;
@@ -253,7 +251,7 @@ NTSTATUS QueuePair::write(NDK_QP* ndk, PVOID context, const NDK_SGE* sges, ULONG
 
 NTSTATUS QueuePair::fast_register(NDK_QP* ndk, PVOID context, NDK_MR* ndk_region, ULONG count, const NDK_LOGICAL_ADDRESS* pages,
                                   ULONG offset, SIZE_T length, PVOID base, ULONG flags) {
-  static constexpr Posting kPosting{"NdkFastRegister", NdkOperationTypeFastRegister, kFastRegisterFlags};
+  static constexpr Posting kPosting{NdkOperationTypeFastRegister, kFastRegisterFlags};
   auto& qp = of<QueuePair>(ndk);
   Adapter& a = qp.adapter();
   const auto refuse = [&](NTSTATUS status) { return qp.refuse(kPosting, context, status); };
@@ -291,7 +289,7 @@ NTSTATUS QueuePair::fast_register(NDK_QP* ndk, PVOID context, NDK_MR* ndk_region
 }
 
 NTSTATUS QueuePair::bind(NDK_QP* ndk, PVOID context, NDK_MR* region, NDK_MW* window, PVOID address, SIZE_T length, ULONG flags) {
-  static constexpr Posting kPosting{"NdkBind", NdkOperationTypeBind, kBindFlags};
+  static constexpr Posting kPosting{NdkOperationTypeBind, kBindFlags};
   auto& qp = of<QueuePair>(ndk);
   if (region == nullptr || window == nullptr) return qp.refuse(kPosting, context, STATUS_INVALID_PARAMETER);
   return qp.bind_window(kPosting, context, of<MemoryRegion>(region), of<MemoryWindow>(window), address, length, flags);
@@ -329,7 +327,7 @@ NTSTATUS QueuePair::bind_window(const Posting& posting, PVOID context, MemoryReg
 }
 
 NTSTATUS QueuePair::invalidate(NDK_QP* ndk, PVOID context, NDK_OBJECT_HEADER* object, ULONG flags) {
-  static constexpr Posting kPosting{"NdkInvalidate", NdkOperationTypeInvalidate, kCommonFlags};
+  static constexpr Posting kPosting{NdkOperationTypeInvalidate, kCommonFlags};
   auto& qp = of<QueuePair>(ndk);
   Adapter& a = qp.adapter();
   if (object == nullptr) return qp.refuse(kPosting, context, STATUS_INVALID_PARAMETER);
@@ -363,7 +361,6 @@ NTSTATUS QueuePair::invalidate(NDK_QP* ndk, PVOID context, NDK_OBJECT_HEADER* ob
 
 NTSTATUS QueuePair::receive(NDK_QP* ndk, PVOID context, const NDK_SGE* sges, ULONG count) {
   auto& qp = of<QueuePair>(ndk);
-  qp.adapter().check_dispatch("NdkReceive");
   return qp.do_receive(context, sges, count);
 }
 

@@ -33,7 +33,6 @@ NTSTATUS SharedReceiveQueue::create(NDK_PD* ndk, ULONG depth, ULONG max_sges, UL
                                     NDK_SRQ** place) {
   auto& domain = of<ProtectionDomain>(ndk);
   Adapter& a = domain.adapter();
-  a.check_dispatch("NdkCreateSrq");
   const bool good = depth > 0 && depth <= a.info().MaxSrqDepth && max_sges <= a.info().MaxReceiveRequestSge && threshold <= depth;
   if (!good) {
     if (!a.departs(departure::kSrqLimitsUnchecked)) return STATUS_INVALID_PARAMETER;
@@ -51,7 +50,6 @@ void SharedReceiveQueue::take_down() { device_.reset(); }
 NTSTATUS SharedReceiveQueue::receive(NDK_SRQ* ndk, PVOID context, const NDK_SGE* sges, ULONG count) {
   auto& queue = of<SharedReceiveQueue>(ndk);
   Adapter& a = queue.adapter();
-  a.check_dispatch("NdkSrqReceive");
   if (a.refuses()) return STATUS_INSUFFICIENT_RESOURCES;
   if (count > 0 && sges == nullptr) return STATUS_INVALID_PARAMETER;
   if (count > queue.terms_.max_sges) return STATUS_DATA_OVERRUN;
@@ -117,7 +115,6 @@ void SharedReceiveQueue::notify() {
 NTSTATUS SharedReceiveQueue::modify(NDK_SRQ* ndk, ULONG depth, ULONG threshold, NDK_FN_REQUEST_COMPLETION completion, PVOID context) {
   auto& queue = of<SharedReceiveQueue>(ndk);
   Adapter& a = queue.adapter();
-  a.check_dispatch("NdkModifySrq");
   if (depth > a.info().MaxSrqDepth) return STATUS_INVALID_PARAMETER;
   if (threshold > (depth == 0 ? queue.terms_.depth : depth)) return STATUS_INVALID_PARAMETER;
   return a.answer(queue, completion, context, [&queue, depth, threshold] { return queue.do_modify(depth, threshold); });
