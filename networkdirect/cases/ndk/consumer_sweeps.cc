@@ -1,21 +1,57 @@
 // What programs get of a device on a consumer of NDK, on providers that answer at once, later, and
 // as it comes.
 #include "networkdirect/cases/consumer_company.h"
+#include "networkdirect/cases/consumer_limits.h"
 #include "networkdirect/cases/consumer_walk.h"
 #include "networkdirect/cases/ndk/consumer_scene.h"
 
 namespace fb::conformance {
 namespace {
 
+/// The last one is the oldest, and no message invalidates anything there.
+constexpr std::array<NdkConsumerTerms, 4> kKinds = {{{.behaviour = "answers=at-once", .notify_inside_arm = true},
+                                                     {.behaviour = "answers=later", .scattered = true},
+                                                     {.behaviour = "answers=drawn", .version = {1, 2}},
+                                                     {.behaviour = "strict", .version = {1, 1}}}};
+
 /// A sweep on each kind of provider, and the verifier's word on all of it.
 template <class Sweep>
-void judge(ConsumerBench& bench, Check& check, Sweep&& sweep) {
-  for (const NdkConsumerTerms& terms : {NdkConsumerTerms{.behaviour = "answers=at-once", .notify_inside_arm = true},
-                                        NdkConsumerTerms{.behaviour = "answers=later", .scattered = true},
-                                        NdkConsumerTerms{.behaviour = "answers=drawn", .version = {1, 2}}}) {
+void judge(ConsumerBench& bench, Check& check, Sweep&& sweep, std::size_t kinds = kKinds.size()) {
+  for (const NdkConsumerTerms& terms : std::span(kKinds).first(kinds)) {
     const auto ndk = bench.make_ndk(terms);
     judge_sweep(*ndk, check, sweep);
   }
+}
+
+/// Each limit of the interface that a device's own comes from.
+const std::vector<DeclaredLimit>& declared_limits() {
+  constexpr auto entries = [](const rdma::DeviceLimits& limits) -> std::uint64_t { return limits.max_queue_entries; };
+  constexpr auto sges = [](const rdma::DeviceLimits& limits) -> std::uint64_t { return limits.max_sges; };
+  constexpr auto reads = [](const rdma::DeviceLimits& limits) -> std::uint64_t { return limits.max_reads; };
+  constexpr auto inlined = [](const rdma::DeviceLimits& limits) -> std::uint64_t { return limits.max_inline_bytes; };
+  constexpr auto message = [](const rdma::DeviceLimits& limits) -> std::uint64_t { return limits.max_message_bytes; };
+  constexpr auto fast = [](const rdma::DeviceLimits& limits) -> std::uint64_t {
+    return limits.fast_registration ? limits.max_fast_register_bytes : 0;
+  };
+  static const std::vector<DeclaredLimit> kLimits = {{"MaxReceiveQueueDepth=20", "queue entries", entries, 20},
+                                                     {"MaxInitiatorQueueDepth=21", "queue entries", entries, 21},
+                                                     {"MaxCqDepth=22", "queue entries", entries, 22},
+                                                     {"MaxSrqDepth=23", "queue entries", entries, 23},
+                                                     {"MaxSrqDepth=1", "queue entries", entries, 1},
+                                                     {"MaxSrqDepth=0,MaxReceiveQueueDepth=24", "queue entries", entries, 24},
+                                                     {"MaxInitiatorRequestSge=3", "buffers", sges, 3},
+                                                     {"MaxReceiveRequestSge=2", "buffers", sges, 2},
+                                                     {"MaxReadRequestSge=1", "buffers", sges, 1},
+                                                     {"MaxInboundReadLimit=5", "Reads", reads, 5},
+                                                     {"MaxOutboundReadLimit=6", "Reads", reads, 6},
+                                                     {"MaxInlineDataSize=60", "inline data", inlined, 60},
+                                                     {"MaxInlineDataSize=0", "inline data", inlined, 0},
+                                                     {"MaxTransferLength=9000", "bytes of a message", message, 9000},
+                                                     {"FRMRPageCount=3", "bytes of a fast region", fast, 2 * 4096},
+                                                     {"FRMRPageCount=2", "bytes of a fast region", fast, 4096},
+                                                     {"FRMRPageCount=1", "bytes of a fast region", fast, 0},
+                                                     {"FRMRPageCount=0", "bytes of a fast region", fast, 0}};
+  return kLimits;
 }
 
 /// Of a fast region: what the peer may do with it, from registration to invalidation.
@@ -251,7 +287,8 @@ CONFORMANCE_CASE(ndk_consumer_registers_what_it_is_told, "ndk.consumer.fast-offs
 }
 
 CONFORMANCE_CASE(ndk_consumer_hears_of_invalidation, "ndk.consumer.invalidate-of-invalid-region", roles::consumer) {
-  judge(bench, check, [&](ConsumerStage& stage) { sweep_invalidation(stage, check); });
+  judge(
+      bench, check, [&](ConsumerStage& stage) { sweep_invalidation(stage, check); }, kKinds.size() - 1);
 }
 
 CONFORMANCE_CASE(ndk_consumer_tells_of_completions_in_any_order, "ndk.consumer.arm-type-unknown", roles::consumer) {
@@ -280,6 +317,18 @@ CONFORMANCE_CASE(ndk_consumer_tries_in_vain_and_again, "ndk.consumer.connect-twi
 
 CONFORMANCE_CASE(ndk_consumer_has_both_sides_of_each_limit, "ndk.consumer.sge-count-exceeded", roles::consumer) {
   judge(bench, check, [&](ConsumerStage& stage) { sweep_limits(stage, check); });
+}
+
+CONFORMANCE_CASE(ndk_consumer_declares_the_least_of_the_limits, "ndk.consumer.cq-depth-exceeded", roles::consumer) {
+  for (const DeclaredLimit& limit : declared_limits()) {
+    const auto ndk = bench.make_ndk({.behaviour = limit.behaviour});
+    judge_sweep(*ndk, check, [&](ConsumerStage& stage) { sweep_declared(stage, check, limit); });
+  }
+  for (const auto& [version, invalidates] : {std::pair{NDK_VERSION{1, 1}, false}, std::pair{NDK_VERSION{1, 2}, true}}) {
+    const auto ndk = bench.make_ndk({.version = version});
+    check.equal("whether messages invalidate", ndk->program().device().limits().remote_invalidation, invalidates);
+    ends_well(*ndk, check);
+  }
 }
 
 CONFORMANCE_CASE(ndk_consumer_survives_every_refusal, "ndk.consumer.leaked-object", roles::consumer) {

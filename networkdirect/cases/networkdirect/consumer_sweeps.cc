@@ -3,6 +3,7 @@
 #include <span>
 
 #include "networkdirect/cases/consumer_company.h"
+#include "networkdirect/cases/consumer_limits.h"
 #include "networkdirect/cases/consumer_walk.h"
 #include "networkdirect/cases/networkdirect/consumer_scene.h"
 
@@ -23,6 +24,30 @@ constexpr std::array<std::string_view, 4> kEveryKind = {"document,answers=drawn"
                                                         "connectx-3,-data-anytime", "strict"};
 /// Of cases that are long.
 constexpr std::array<std::string_view, 2> kTwoKinds = {"document,answers=drawn", "strict"};
+
+/// Each limit of the interface that a device's own comes from.
+const std::vector<DeclaredLimit>& declared_limits() {
+  constexpr auto entries = [](const rdma::DeviceLimits& limits) -> std::uint64_t { return limits.max_queue_entries; };
+  constexpr auto sges = [](const rdma::DeviceLimits& limits) -> std::uint64_t { return limits.max_sges; };
+  constexpr auto reads = [](const rdma::DeviceLimits& limits) -> std::uint64_t { return limits.max_reads; };
+  constexpr auto inlined = [](const rdma::DeviceLimits& limits) -> std::uint64_t { return limits.max_inline_bytes; };
+  constexpr auto message = [](const rdma::DeviceLimits& limits) -> std::uint64_t { return limits.max_message_bytes; };
+  static const std::vector<DeclaredLimit> kLimits = {{"MaxReceiveQueueDepth=20", "queue entries", entries, 20},
+                                                     {"MaxInitiatorQueueDepth=21", "queue entries", entries, 21},
+                                                     {"MaxCompletionQueueDepth=22", "queue entries", entries, 22},
+                                                     {"MaxSharedReceiveQueueDepth=23", "queue entries", entries, 23},
+                                                     {"MaxSharedReceiveQueueDepth=1", "queue entries", entries, 1},
+                                                     {"MaxSharedReceiveQueueDepth=0,MaxReceiveQueueDepth=24", "queue entries", entries, 24},
+                                                     {"MaxInitiatorSge=3", "buffers", sges, 3},
+                                                     {"MaxReceiveSge=2", "buffers", sges, 2},
+                                                     {"MaxReadSge=1", "buffers", sges, 1},
+                                                     {"MaxInboundReadLimit=5", "Reads", reads, 5},
+                                                     {"MaxOutboundReadLimit=6", "Reads", reads, 6},
+                                                     {"MaxInlineDataSize=60", "inline data", inlined, 60},
+                                                     {"MaxInlineDataSize=0", "inline data", inlined, 0},
+                                                     {"MaxTransferLength=9000", "bytes of a message", message, 9000}};
+  return kLimits;
+}
 
 /// A window over a part of the program's region: bound, invalidated, and bound anew elsewhere.
 void use_window(ConsumerStage& stage, NdLine& line, const auto& step) {
@@ -114,6 +139,18 @@ CONFORMANCE_CASE(nd_consumer_tries_in_vain_and_again, "networkdirect.consumer.bi
 
 CONFORMANCE_CASE(nd_consumer_has_both_sides_of_each_limit, "networkdirect.consumer.inline-room", roles::consumer) {
   judge(bench, check, kEveryKind, [&](ConsumerStage& stage) { sweep_limits(stage, check); });
+}
+
+CONFORMANCE_CASE(nd_consumer_declares_the_least_of_the_limits, "networkdirect.consumer.inline-room", roles::consumer) {
+  for (const DeclaredLimit& limit : declared_limits()) {
+    const auto nd = bench.make_nd({.behaviour = networkdirect::parse_behaviour("document," + std::string(limit.behaviour)).value()});
+    judge_sweep(*nd, check, [&](ConsumerStage& stage) {
+      sweep_declared(stage, check, limit);
+      const rdma::DeviceLimits limits = stage.program().device().limits();
+      check.that(!limits.fast_registration && !limits.remote_invalidation, "the device declares no fast registration", "it does");
+      check.equal("bytes of a fast region", limits.max_fast_register_bytes, 0u);
+    });
+  }
 }
 
 CONFORMANCE_CASE(nd_consumer_survives_every_refusal, "networkdirect.consumer.release-all", roles::consumer) {

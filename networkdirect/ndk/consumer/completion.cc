@@ -193,7 +193,7 @@ void SharedQueueCore::open(std::uint32_t entries) {
         [&](auto completion, PVOID context, NDK_SRQ** place) {
           NDK_PD& pd = domain_->pd();
           // No threshold yet: arm_limit() sets it.
-          return pd.Dispatch->NdkCreateSrq(&pd, std::clamp<ULONG>(entries_, 1, s.info.MaxSrqDepth), s.info.MaxReceiveRequestSge, 0,
+          return pd.Dispatch->NdkCreateSrq(&pd, std::clamp<ULONG>(entries_, 1, s.info.MaxSrqDepth), s.limits.max_sges, 0,
                                            &SharedQueueCore::on_event, this, nullptr, completion, context, place);
         },
         [this](NTSTATUS status, NDK_OBJECT_HEADER* object) {
@@ -220,6 +220,7 @@ void SharedQueueCore::begin_close() {
 
 bool SharedQueueCore::post(const rdma::ReceiveRequest& request) {
   if (settled() && !ready()) return false;
+  if (request.sges.size() > s.limits.max_sges) return false;
   const SgeList sges(s, request.sges);
   if (ready() && sges.missing == nullptr && late_.empty()) return issue(request.id, sges);
   if (late_.size() >= entries_) return false;

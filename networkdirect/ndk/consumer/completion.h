@@ -102,6 +102,11 @@ class SharedQueueCore final : public Object {
   NDK_SRQ& srq() { return *srq_; }
   bool post(const rdma::ReceiveRequest& request);
   void arm_limit(std::uint32_t entries);
+  /// Its user destroys it: what waits is never posted, since its memory is the user's again.
+  void abandon() {
+    owner = nullptr;
+    late_.clear();
+  }
 
   ReceiveNames names;
   SharedQueue* owner = nullptr;  ///< null when its user has destroyed it
@@ -126,7 +131,7 @@ class SharedQueueCore final : public Object {
 class SharedQueue final : public rdma::SharedReceiveQueue {
  public:
   explicit SharedQueue(std::shared_ptr<SharedQueueCore> core) : core_(std::move(core)) { core_->owner = this; }
-  ~SharedQueue() override { core_->owner = nullptr; }
+  ~SharedQueue() override { core_->abandon(); }
   bool post_receive(const rdma::ReceiveRequest& request) override { return core_->post(request); }
   void arm_limit(std::uint32_t entries) override { core_->arm_limit(entries); }
   const std::shared_ptr<SharedQueueCore>& core() const { return core_; }

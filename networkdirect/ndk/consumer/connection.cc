@@ -101,7 +101,7 @@ void QueuePairCore::on_connect(NTSTATUS status) {
   facts_.fetch(*connector_);
   if (!parameters_.hold_reply) return complete();
   phase_ = Phase::held;
-  report({Report::Kind::accepted, 0, facts_});
+  report({.kind = Report::Kind::accepted, .facts = facts_});
 }
 
 void QueuePairCore::confirm() {
@@ -136,7 +136,7 @@ void QueuePairCore::on_complete(NTSTATUS status) {
     connector_->Dispatch->NdkGetConnectionData(connector_, nullptr, nullptr, nullptr, &length);
   }
   if (s.departs("receive.late")) go_on_receiving();
-  report({Report::Kind::established, 0, facts_});
+  report({.kind = Report::Kind::established, .facts = facts_});
 }
 
 void QueuePairCore::refuse(ByteView private_data) {
@@ -193,7 +193,7 @@ void QueuePairCore::on_accept(NTSTATUS status) {
   phase_ = Phase::connected;
   if (state_ != QpState::error) state_ = QpState::ready_to_send;
   if (s.departs("receive.late")) go_on_receiving();
-  report({Report::Kind::established, 0, facts_});
+  report({.kind = Report::Kind::established, .facts = facts_});
 }
 
 // ---- ends ----
@@ -239,7 +239,7 @@ void QueuePairCore::disconnect() {
                 if (closing()) return begin_close();
                 if (s.departs("qp.connected_again")) return reconnect();
                 give_up_connector();
-                report({Report::Kind::disconnected, 0, {}});
+                report({.kind = Report::Kind::disconnected});
               });
       return;
     case Phase::idle:
@@ -255,7 +255,7 @@ void QueuePairCore::disconnect() {
   phase_ = Phase::over;
   give_up_connector();
   to_error();
-  report({Report::Kind::disconnected, 0, {}});
+  report({.kind = Report::Kind::disconnected});
 }
 
 /// A departure: the same connector for another attempt.
@@ -290,7 +290,7 @@ void QueuePairCore::peer_gone() {
   // Completions that were flushed by the peer's farewell came first: that is the reason, not an error. The other way
   // round, the end of the connection is what comes of an error.
   if (flushed) reports_.pop_back();
-  if (!failed) report({Report::Kind::disconnected, 0, {}});
+  if (!failed) report({.kind = Report::Kind::disconnected});
 }
 
 void QueuePairCore::give_up_connector() {

@@ -26,7 +26,7 @@ void read_adapter(Shared& s) {
   }
   const NDK_ADAPTER_INFO& info = s.info;
   rdma::DeviceLimits& limits = s.limits;
-  limits.max_sges = std::min({info.MaxInitiatorRequestSge, info.MaxReceiveRequestSge, info.MaxReadRequestSge});
+  limits.max_sges = std::max(std::min({info.MaxInitiatorRequestSge, info.MaxReceiveRequestSge, info.MaxReadRequestSge}), ULONG{1});
   limits.max_reads = std::min(info.MaxInboundReadLimit, info.MaxOutboundReadLimit);
   limits.max_message_bytes = info.MaxTransferLength;
   limits.max_inline_bytes = std::min(info.MaxInlineDataSize, kInlineMost);
@@ -74,6 +74,7 @@ class NdkDevice final : public rdma::Device {
   }
   std::unique_ptr<rdma::SharedReceiveQueue> create_shared_receive_queue(rdma::ProtectionDomain& domain, std::uint32_t entries,
                                                                         rdma::SharedReceiveHandler* handler) override {
+    if (shared_->info.MaxSrqDepth == 0) return nullptr;
     auto core = make_object<SharedQueueCore>(static_cast<Domain&>(domain).core(), shared_, handler);
     core->open(entries);
     core->await("the creation of a shared receive queue");

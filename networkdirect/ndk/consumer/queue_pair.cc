@@ -27,6 +27,10 @@ QueuePairCore::QueuePairCore(std::shared_ptr<DomainCore> domain, std::shared_ptr
       shared_queue_(core_of<SharedQueue>(options.shared_receive_queue)),
       options_(options),
       number_(s.next_number++) {
+  options_.send_entries = std::clamp(options.send_entries, 1u, std::max(s.info.MaxInitiatorQueueDepth, 1u));
+  options_.receive_entries = std::clamp(options.receive_entries, 1u, std::max(s.info.MaxReceiveQueueDepth, 1u));
+  options_.max_send_sges = std::clamp(options.max_send_sges, 1u, s.limits.max_sges);
+  options_.max_receive_sges = std::clamp(options.max_receive_sges, 1u, s.limits.max_sges);
   s.by_number[number_] = this;
   if (send_queue_ != nullptr) send_queue_->attach(*this);
   if (receive_queue_ != nullptr && receive_queue_ != send_queue_) receive_queue_->attach(*this);
@@ -49,13 +53,8 @@ void QueuePairCore::create_queue_pair() {
   if (!domain_->ready() || !send_queue_->ready() || !receive_queue_->ready()) return settle(STATUS_INSUFFICIENT_RESOURCES);
   if (shared_queue_ != nullptr && !shared_queue_->ready()) return settle(STATUS_INSUFFICIENT_RESOURCES);
   NDK_PD& pd = domain_->pd();
-  const NDK_ADAPTER_INFO& info = s.info;
   const auto context_of_results = reinterpret_cast<PVOID>(std::uintptr_t{number_});
-  ULONG sends = std::clamp<ULONG>(options_.send_entries, 1, info.MaxInitiatorQueueDepth);
-  if (s.departs("qp.too_deep")) sends = info.MaxInitiatorQueueDepth + 1;
-  const ULONG receives = std::clamp<ULONG>(options_.receive_entries, 1, info.MaxReceiveQueueDepth);
-  const ULONG send_sges = std::clamp<ULONG>(options_.max_send_sges, 1, info.MaxInitiatorRequestSge);
-  const ULONG receive_sges = std::clamp<ULONG>(options_.max_receive_sges, 1, info.MaxReceiveRequestSge);
+  const ULONG sends = s.departs("qp.too_deep") ? s.info.MaxInitiatorQueueDepth + 1 : options_.send_entries;
   // Before Accept and Connect, which wait for the queue pair too: the peer may send as soon as they are called.
   when_settled([this] {
     if (closing()) return;
@@ -66,10 +65,11 @@ void QueuePairCore::create_queue_pair() {
       [&](auto completion, PVOID context, NDK_QP** place) {
         if (shared_queue_ != nullptr) {
           return pd.Dispatch->NdkCreateQpWithSrq(&pd, &receive_queue_->cq(), &send_queue_->cq(), &shared_queue_->srq(), context_of_results,
-                                                 sends, send_sges, s.limits.max_inline_bytes, completion, context, place);
+                                                 sends, options_.max_send_sges, s.limits.max_inline_bytes, completion, context, place);
         }
-        return pd.Dispatch->NdkCreateQp(&pd, &receive_queue_->cq(), &send_queue_->cq(), context_of_results, receives, sends, receive_sges,
-                                        send_sges, s.limits.max_inline_bytes, completion, context, place);
+        return pd.Dispatch->NdkCreateQp(&pd, &receive_queue_->cq(), &send_queue_->cq(), context_of_results, options_.receive_entries, sends,
+                                        options_.max_receive_sges, options_.max_send_sges, s.limits.max_inline_bytes, completion, context,
+                                        place);
       },
       [this](NTSTATUS status, NDK_OBJECT_HEADER* object) {
         qp_ = reinterpret_cast<NDK_QP*>(object);
@@ -128,12 +128,12 @@ void QueuePairCore::close_queue_pair() {
 bool QueuePairCore::post_receive(const rdma::ReceiveRequest& request) {
   if (settled() && !ready()) return false;
   if (shared_queue_ != nullptr) return false;
-  if (request.sges.size() > std::max(options_.max_receive_sges, 1u)) return false;
+  if (request.sges.size() > options_.max_receive_sges) return false;
   if (state_ == QpState::error) return push_flushed(request.id, CompletionOpcode::receive), true;
+  if (late_receives_.size() + receives_posted_ >= options_.receive_entries) return false;
   const SgeList sges(s, request.sges);
   const bool kept_back = phase_ != Phase::connected && s.departs("receive.late");
   if (ready() && sges.missing == nullptr && late_receives_.empty() && !kept_back) return issue_receive(request.id, sges);
-  if (late_receives_.size() + receives_posted_ >= options_.receive_entries) return false;
   late_receives_.push_back({request.id, {request.sges.begin(), request.sges.end()}});
   if (ready()) go_on_receiving();
   return true;
@@ -243,7 +243,7 @@ void QueuePairCore::fail() { to_error(); }
 void QueuePairCore::broken(bool flushed) {
   if (state_ == QpState::error) return;
   to_error();
-  report({flushed ? Report::Kind::flushed : Report::Kind::failed, 0, {}});
+  report({.kind = flushed ? Report::Kind::flushed : Report::Kind::failed});
 }
 
 }  // namespace fb::ndk::consumer

@@ -67,7 +67,7 @@ class QueuePairCore final : public Object {
     /// flushed: requests came back cancelled before anybody said why.
     enum class Kind : std::uint8_t { established, accepted, rejected, unreachable, disconnected, failed, flushed } kind;
     std::uint16_t reason = 0;
-    Facts facts;
+    Facts facts = {};
   };
 
   void begin_close() override;

@@ -31,13 +31,14 @@ bool QueuePairCore::possible(const rdma::SendRequest& request) const {
   std::uint64_t length = 0;
   for (const rdma::Sge& sge : request.sges) length += sge.length;
   if (request.inline_data && (request.opcode == SendOpcode::rdma_read || length > s.limits.max_inline_bytes)) return false;
-  return request.sges.size() <= std::max(options_.max_send_sges, 1u) && length <= s.limits.max_message_bytes;
+  return request.sges.size() <= options_.max_send_sges && length <= s.limits.max_message_bytes;
 }
 
 bool QueuePairCore::post_send(const rdma::SendRequest& request) {
   if (state_ != QpState::ready_to_send && state_ != QpState::error) return false;
   if (!possible(request)) return false;
   if (state_ == QpState::error) return push_flushed(request.id, completion_opcode(request.opcode)), true;
+  if (works_.size() + late_sends_.size() >= options_.send_entries) return false;
   Parts parts;
   if (request.inline_data) {
     if (!gather(request.sges)) return false;
@@ -54,7 +55,6 @@ bool QueuePairCore::post_send(const rdma::SendRequest& request) {
     const SgeList sges(s, request.inline_data ? std::span<const rdma::Sge>{} : request.sges);
     if (missing(parts, sges) == nullptr) return issue(request, parts, sges);
   }
-  if (works_.size() + late_sends_.size() >= options_.send_entries) return false;
   LateSend& late = late_sends_.emplace_back();
   late.request = request;
   late.sges.assign(request.sges.begin(), request.sges.end());
