@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "conformance/runner/nd_names.h"
+#include "networkdirect/ndk/provider/behaviour.h"
 
 namespace fb::conformance {
 
@@ -320,7 +321,7 @@ struct NdkBench::Simulated {
     made.version = terms.version;
     made.answers = terms.answers;
     made.hooks = &hooks;
-    return made;
+    return ndk::parse_behaviour(terms.behaviour, made).value();
   }
   EmbeddedNetwork network;
   BenchHooks hooks;

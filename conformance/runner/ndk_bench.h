@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <ndkpi.h>
@@ -207,8 +208,9 @@ struct NdkConnectTerms {
 /// How the providers are made.
 struct NdkTerms {
   ndk::Answers answers = ndk::Answers::natural;
-  NDK_VERSION version = {2, 1};  ///< of the provider, and asked for
-  bool ipv6 = false;             ///< at IPv6 addresses
+  NDK_VERSION version = {2, 1};     ///< of the provider, and asked for
+  bool ipv6 = false;                ///< at IPv6 addresses
+  std::string_view behaviour = {};  ///< changes, for ndk::parse_behaviour()
 };
 
 class NdkBench {

@@ -98,6 +98,10 @@ CONFORMANCE_CASE(nd_connectors_run_out_of_ports, "networkdirect.connection.ports
     return made->Bind(at.get(), at.length());
   });
   says(check, "Bind of a connector when no port is left", last, {ND_TOO_MANY_ADDRESSES});
+  connectors.erase(connectors.begin() + 7);
+  auto& made = connectors.emplace_back();
+  arranged_by(check, "CreateConnector", end.adapter().CreateConnector(IID_IND2Connector, end.file(), made.out()));
+  says(check, "Bind when one is free again", made->Bind(at.get(), at.length()), {ND_SUCCESS});
 }
 
 CONFORMANCE_CASE(nd_a_queue_that_cannot_be_resized_says_so, "networkdirect.completion.resize-unsupported", roles::provider) {
