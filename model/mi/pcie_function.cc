@@ -73,7 +73,7 @@ PcieFunction::BarKind PcieFunction::bar_kind(unsigned bar) const {
 
 std::uint64_t PcieFunction::bar_size(unsigned bar) const { return bar == 0 ? kMemoryBar : bar == 2 ? kIoBar : 0; }
 
-unsigned PcieFunction::power_state() const { return space_[at::kPower + 4] & 3u; }
+unsigned PcieFunction::power_state() const { return space_[at::kPower + 4]; }  // the other bits of the byte are not writable
 
 void PcieFunction::read_configuration(std::size_t offset, MutableBytes out) const {
   BENCH_ASSERT(offset + out.size() <= space_.size(), "a read beyond the configuration space");
