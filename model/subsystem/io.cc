@@ -315,7 +315,7 @@ void IoCommands::write(const Command& command) {
   Queue& queue = *command.queue;
   IoTarget target;
   if (!find_target(command, target)) return;
-  if (target.ns == nullptr) return queue.complete(command, sc::success);
+  if (target.ns == nullptr) return queue.complete(command, sc::success);  // a deviation went on
   // It was for blocks of another size.
   if (command.data().size() != target.bytes) return queue.complete(command, sc::format_in_progress);
   if (!target.in_range) {
@@ -459,7 +459,7 @@ void IoCommands::dataset_management_data(const Command& command) {
   IoTarget target;
   if (!find_target(command, target)) return;
   const std::size_t ranges = std::min<std::size_t>(sqe.get(nvme::dsm_sqe::nr).count(), command.data().size() / nvme::DsmRange::size);
-  if (target.ns == nullptr) return queue.complete(command, sc::success);
+  if (target.ns == nullptr) return queue.complete(command, sc::success);  // a deviation went on
   const auto range_at = [&](std::size_t i) {
     return View<nvme::DsmRange>{ByteView{command.data()}.subspan(i * nvme::DsmRange::size, nvme::DsmRange::size)};
   };

@@ -51,7 +51,7 @@ void CopyCommand::copy(const Command& command) {
   const auto sqe = command.as<nvme::CopySqe>();
   Namespace* ns = nullptr;
   if (!controller_.io_.find_namespace(command, ns)) return;
-  if (ns == nullptr) return queue.complete(command, sc::success);
+  if (ns == nullptr) return queue.complete(command, sc::success);  // a deviation went on
   if (!controller_.io_.check_path(command, *ns) || !controller_.reservations_.reservation_allows(command, *ns, Access::write) ||
       !controller_.io_.writable(command, ns))
     return;
@@ -104,7 +104,7 @@ void CopyCommand::copy_data(const Command& command) {
   const auto sqe = command.as<nvme::CopySqe>();
   Namespace* to = nullptr;
   if (!controller_.io_.find_namespace(command, to)) return;  // it went away
-  if (to == nullptr) return queue.complete(command, sc::success);
+  if (to == nullptr) return queue.complete(command, sc::success);  // a deviation went on
   const unsigned format = sqe.get(cs::desfmt) % nvme::kCopyFormats;
   const std::size_t each = nvme::copy_range_bytes(format);
   const CopyOptions& options = subsystem_.options().copy;

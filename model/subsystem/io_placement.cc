@@ -31,7 +31,7 @@ void PlacementCommands::io_management_receive(const Command& command) {
   if (!one && queue.refuse(command, check::io_receive_nsid)) return;
   Namespace* ns = nullptr;
   if (!controller_.io_.find_namespace(command, ns)) return;
-  if (ns == nullptr) return queue.complete(command, sc::success);
+  if (ns == nullptr) return queue.complete(command, sc::success);  // a deviation went on
   if (!controller_.io_.check_path(command, *ns)) return;
   if (ns->reservations().held() && !controller_.reservations_.reservation_allows(command, *ns, Access::read)) return;
   if (!placed(*ns) && queue.refuse(command, check::io_receive_disabled)) return;
@@ -77,7 +77,7 @@ void PlacementCommands::io_management_send(const Command& command) {
   if (!known && queue.refuse(command, check::io_send_operation)) return;
   Namespace* ns = nullptr;
   if (!controller_.io_.find_namespace(command, ns)) return;
-  if (ns == nullptr) return queue.complete(command, sc::success);
+  if (ns == nullptr) return queue.complete(command, sc::success);  // a deviation went on
   if (!controller_.io_.check_path(command, *ns)) return;
   if (ns->reservations().held() && !controller_.reservations_.reservation_allows(command, *ns, Access::write)) return;
   if (!placed(*ns)) {

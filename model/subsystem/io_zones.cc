@@ -97,7 +97,7 @@ void ZoneCommands::zone_command(const Command& command) {
   Queue& queue = *command.queue;
   Namespace* ns = nullptr;
   if (!controller_.io_.find_namespace(command, ns)) return;
-  if (ns == nullptr) return queue.complete(command, sc::success);
+  if (ns == nullptr) return queue.complete(command, sc::success);  // a deviation went on
   if (!ns->zoned()) {
     if (!queue.refuse(command, check::zone_namespace)) queue.complete(command, sc::success);
     return;

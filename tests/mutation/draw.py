@@ -73,7 +73,8 @@ def numbered(places: list[mutate.Place]) -> list[tuple[mutate.Place, int]]:
 
 
 def mutants_of(path: str) -> list[Mutant]:
-    return [Mutant(path, area_of(path), place, nth) for place, nth in numbered(mutate.places((ROOT / path).read_text()))]
+    return [Mutant(path, area_of(path), place, nth) for place, nth in numbered(mutate.places((ROOT / path).read_text()))
+            if not place.equal]
 
 
 def pool() -> list[Mutant]:

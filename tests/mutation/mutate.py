@@ -33,6 +33,12 @@ IDENTITY = re.compile(
 # What is the bench's own in a product: deviations, its record of what happened, assertions.
 MACHINERY = {"departs", "trace", "mark", "unhooked", "hooks", "hooks_", "hooked_", "tolerates", "refuses", "note", "fold", "append_field",
              "BENCH_ASSERT"}
+# A part of a condition that only asks whether a deviation lets the peer's fault pass: without one it always holds.
+ASKS = {"&&": re.compile(r"(\w+(\.|->))*(refuse|rejects)\("), "||": re.compile(r"!(\w+(\.|->))*(refuse|rejects)\(")}
+# A variable that is true for a deviation alone.
+DEVIATES = re.compile(r"\bconst bool (\w+) = (?:[^;|!?(]*&& )?(?:\w+(?:\.|->))*departs\([^;|?]*;")
+# What a line says that only a deviation gets to.
+DEVIATION_GETS_HERE = re.compile(r"//.*\ba deviation\b")
 # Names of functions that do nothing else, and of the parameter of what is done to an object that is gone.
 DEPARTURE = re.compile(r"depart_|stale$|send_extra$|complete_all$")
 NOT_A_STATEMENT = {"return", "case", "default", "break", "continue", "using", "const", "constexpr", "static", "auto", "typedef",
@@ -55,6 +61,7 @@ class Place:
     line: int
     text: str  # the source line, so that a reviewed entry finds its place again
     edits: tuple[tuple[int, str], ...] = field(repr=False)
+    equal: bool = False  # the same program, as the text says; it has a number so that its neighbours keep theirs
 
 
 def tokens_of(text: str) -> list[Token]:
@@ -101,13 +108,15 @@ class _Finder:
         self.partner = _pairs(self.tokens)
         self.places: list[Place] = []
         self.lines = text.split("\n")
+        self.deviates: set[str] = set()
 
     def at(self, index: int) -> str:
         return self.tokens[index].text if 0 <= index < len(self.tokens) else ""
 
-    def add(self, kind: str, index: int, *edits: tuple[int, str]) -> None:
+    def add(self, kind: str, index: int, *edits: tuple[int, str], equal: bool = False) -> None:
         line = self.text.count("\n", 0, self.tokens[index].start) + 1
-        self.places.append(Place(kind, line, self.lines[line - 1].strip(), edits))
+        equal = equal or DEVIATION_GETS_HERE.search(self.lines[line - 1]) is not None
+        self.places.append(Place(kind, line, self.lines[line - 1].strip(), edits, equal))
 
     # ---- where functions are ----
 
@@ -150,6 +159,7 @@ class _Finder:
         return "->" in head and ":" not in head  # a trailing return type; `: member_{` initialises
 
     def body(self, begin: int, index: int, close: int) -> None:
+        self.deviates = set(DEVIATES.findall(self.text, self.tokens[index].start, self.tokens[close].start))
         if self.at(begin) == "void" and self.at(index + 1) != "}":
             self.add("early", begin, (self.tokens[index].end, " if (fb_mutation::on({n})) return;"))
         self.statements(index + 1, close)
@@ -271,10 +281,13 @@ class _Finder:
         if joint in ("&&", "||"):
             parts.append((begin, close))
             word = "always" if joint == "&&" else "never"
+            of_deviation = [part for part in parts if joint == "&&" and part[1] == part[0] + 1 and self.at(part[0]) in self.deviates]
             for first, behind in parts:
                 if any(token.text in ("overlooks", "departs_at") for token in self.tokens[first:behind]):
                     continue  # whether the product departs
-                self.add("condition", first, (self.tokens[first].start, f"fb_mutation::{word}({{n}}, "), (self.tokens[behind - 1].end, ")"))
+                asks = ASKS[joint].match(self.text, self.tokens[first].start) is not None and self.at(behind - 1) == ")"
+                self.add("condition", first, (self.tokens[first].start, f"fb_mutation::{word}({{n}}, "), (self.tokens[behind - 1].end, ")"),
+                         equal=asks or any(part[0] != first for part in of_deviation))
 
     # ---- expressions ----
 
@@ -298,7 +311,7 @@ class _Finder:
                 if text in ("<", ">", "<=", ">="):
                     self.add("border", index, (token.start, "<< fb_mutation::border({n}) "))
                 elif text in ("==", "!=") and self.is_identity(index):
-                    self.add("coarse", index, (token.start, "<< fb_mutation::coarse({n}) "))
+                    self.add("coarse", index, (token.start, "<< fb_mutation::coarse({n}) "), equal=self.is_iterator(index))
                 elif text == "&":
                     self.mask(index, end)
             elif text == "[" and (self.tokens[index - 1].kind == "id" or self.at(index - 1) in ("]", ")")):
@@ -319,6 +332,11 @@ class _Finder:
     def is_identity(self, index: int) -> bool:
         near = " ".join(token.text for token in self.tokens[max(0, index - 6):index + 7])
         return "nullptr" not in near and "::" not in near and bool(IDENTITY.search(near))
+
+    def is_iterator(self, index: int) -> bool:
+        """Compared with the end of a container: no iterator has a last element."""
+        behind = "".join(token.text for token in self.tokens[index + 1:index + 12])
+        return re.match(r"[\w.>-]+(\.|->)end\(\)", behind) is not None
 
     def mask(self, index: int, end: int) -> None:
         first = last = index + 1

@@ -51,6 +51,18 @@ class Places(unittest.TestCase):
         self.assertEqual(mutate.places("void A::depart_before(int a) {\n  if (a < 5) go();\n}\n"), [])
         self.assertEqual([place.kind for place in mutate.places("constexpr int kA = 5;\nstruct S { int a = 5; };\n")], [])
 
+    def test_what_only_a_deviation_tells_apart_is_no_other_program(self):
+        table = [("if (a && queue.refuse(b, c)) return d;", [("check", False), ("condition", False), ("condition", True)]),
+                 ("if (a && !queue.refuse(b, c)) return d;", [("check", False), ("condition", False), ("condition", False)]),
+                 ("if (a || !queue.refuse(b, c)) return d;", [("check", False), ("condition", False), ("condition", True)]),
+                 ("const bool x = a && departs(b); if (x && e) return d;", [("check", False), ("condition", False), ("condition", True)]),
+                 ("if (a == nullptr) return d;  // a deviation went on", [("check", True)]),
+                 ("return key.find(a) == key.end();", [("coarse", True)]),
+                 ("return key.end_of(a) == key_end;", [("coarse", False)])]
+        for body, wanted in table:
+            with self.subTest(body=body):
+                self.assertEqual([(place.kind, place.equal) for place in mutate.places("int f() {\n" + body + "\n}\n")], wanted)
+
     def test_lambdas_and_loops_are_looked_into(self):
         self.assertEqual(kinds("const auto f = [&](int a) { b = a; };"), ["assignment"])
         self.assertEqual(kinds("for (int k = 0; k < n; ++k) go(k);"), ["constant", "border", "call"])
