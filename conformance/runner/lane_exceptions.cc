@@ -16,7 +16,7 @@ const std::vector<LaneException>& lane_exceptions() {
        {"connect_compares_the_whole_hostnqn", "connect_finds_static_controller_busy", "connect_takes_host_identifier_0_where_announced",
         "connect_takes_the_longest_hostnqn", "detachment_is_from_the_controllers_named", "io_connect_compares_every_byte",
         "io_connect_refuses_other_hostnqn", "reservation_guards_zones", "reservation_lets_zones_be_reported",
-        "sanitize_binds_other_controllers", "shared_namespace_has_several_controllers"},
+        "sanitize_binds_other_controllers", "shared_namespace_has_several_controllers", "streams_go_any_way"},
        "",
        "the case connects as several hosts, and a PSK is that of one"},
       {{"tls"},

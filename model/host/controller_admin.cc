@@ -71,13 +71,15 @@ void Controller::step(const nvme::Sqe& sqe, Bytes data, transport::Direction dir
   // The continuation holds itself only weakly: the call under way holds it.
   *check = [this, attempt, direction, tolerate, next = std::move(then), weak = std::weak_ptr<Then>(check)](AdminReply& reply) {
     if (!reply.answered) return;  // the end of the queue follows
-    const bool repeats = is_transient(reply.status()) && (!reply.status().dnr() || departs(point::dnr_ignored));
+    if (!reply.ok() && departs(point::failure_unreported)) return;
+    const bool repeats =
+        is_transient(reply.status()) && (!reply.status().dnr() || departs(point::dnr_ignored)) && !departs(point::step_unrepeated);
     if (!reply.ok() && repeats && --attempt->left > 0) {
       const auto again = weak.lock();
       call_here(attempt->sqe, attempt->data, direction, [again](AdminReply& second) { (*again)(second); });
       return;
     }
-    if (!reply.ok() && !tolerate) return fail_step(command_name(attempt->sqe), reply.status());
+    if (!reply.ok() && (!tolerate || departs(point::optional_required))) return fail_step(command_name(attempt->sqe), reply.status());
     next(reply);
   };
   call_here(sqe, std::move(data), direction, [check](AdminReply& reply) { (*check)(reply); });

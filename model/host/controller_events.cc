@@ -128,7 +128,7 @@ void Controller::on_event_log(EventRead read, AdminReply& reply) {
 /// Counts a failure, and says whether the caller's thing is asked again, which it notes in `unread_`.
 bool Controller::may_read_again(std::string_view what, nvme::Status why, unsigned& failures) {
   note(std::string(what) + ": " + nvme::to_string(why));
-  if (why.dnr() || ++failures > kFailuresMax) return false;
+  if (why.dnr() || ++failures > kFailuresMax || departs(point::failed_read_forgotten)) return false;
   world_.loop().schedule(unread_timer_, world_.now() + kReadAgainAfter);
   return true;
 }
@@ -167,7 +167,7 @@ void Controller::scan(std::function<void()> then) {
 void Controller::scan_list(std::shared_ptr<Scan> scan, std::uint32_t after) {
   step_read(
       identify(nvme::Cns::active_namespace_list, after), nvme::kIdentifySize,
-      [this, scan](AdminReply& reply) {
+      [this, scan, after](AdminReply& reply) {
         if (!reply.ok()) note_unusable("the list of namespaces: Identify failed: " + nvme::to_string(reply.status()));
         if (!reply.ok() && may_read_again("list of namespaces", reply.status(), unread_.scan_failures)) {
           unread_.namespaces = true;
@@ -175,11 +175,9 @@ void Controller::scan_list(std::shared_ptr<Scan> scan, std::uint32_t after) {
           return finish_scan(scan);
         }
         const std::vector<std::uint32_t> nsids = reply.ok() ? nvme::read_namespace_list(reply.data) : std::vector<std::uint32_t>{};
+        scan->nsids.insert(scan->nsids.end(), nsids.begin(), nsids.end());
         // Ascending, or a broken controller would keep us here for ever.
-        for (const std::uint32_t nsid : nsids) {
-          if (scan->nsids.empty() || nsid > scan->nsids.back()) scan->nsids.push_back(nsid);
-        }
-        if (nsids.size() == nvme::kNamespaceListMax && nsids.back() == scan->nsids.back()) {
+        if (nsids.size() == nvme::kNamespaceListMax && nsids.back() > after) {
           scan_list(scan, nsids.back());
         } else {
           scan_next(scan);

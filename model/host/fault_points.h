@@ -143,6 +143,11 @@ namespace fb::host {
   X(one_notification, "host.event.one_notification", "one reservation notification is read, however many there are") \
   X(protection_unchecked, "host.protection.unchecked", "the host does not check the protection information that it reads") \
   X(keep_alive_time_unrounded, "host.keep_alive.time", "KATO is not rounded up to the granularity that KAS names") \
+  X(failure_unreported, "host.init.failure", "a command of the initialization that fails ends the attempt without a report") \
+  X(step_unrepeated, "host.init.unrepeated", "a command of the initialization that failed for a moment is not sent again") \
+  X(optional_required, "host.init.optional", "a controller is left when a command fails that the host can do without") \
+  X(failed_read_forgotten, "host.event.failed_read", "what could not be read for a moment is never read") \
+  X(kv_store_repeated, "host.kv.store.repeated", "a Store with a condition is sent again when the association is back") \
   X(discovery_genctr_ignored, "host.discovery.genctr.ignored", \
     "a discovery log that changed while it was read is used") \
   X(discovery_restart_ignored, "host.discovery.restart.ignored", \

@@ -164,7 +164,8 @@ void Namespace::failed(IoRequest& request, nvme::Status status, bool answered) {
     --request.attempts_;
     const bool appends = request.opcode == nvme::IoOpcode::zone_append && !controller.departs(point::zone_append_repeated);
     const bool stores = facts_.key_value() && nvme::opcode_of(nvme::KvOpcode::store) == static_cast<std::uint8_t>(request.opcode);
-    const bool once = appends || (stores && request.key_value_options != 0);
+    const bool conditional = stores && request.key_value_options != 0 && !controller.departs(point::kv_store_repeated);
+    const bool once = appends || conditional;
     if (once || ++request.losses_ > kLossesMax) {
       request.on_done(status);
       return;

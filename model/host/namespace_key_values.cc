@@ -28,6 +28,7 @@ void Namespace::build_key_value(IoRequest& request) const {
   request.transfer = {};
   request.transfer.data = request.data;
   request.transfer.direction = transport::Direction::from_controller;
+  request.may_be_short = true;  // a value, or the keys that there are
   switch (static_cast<nvme::KvOpcode>(request.opcode)) {
     case nvme::KvOpcode::store:
       request.sqe = as_sqe(kv_store(nsid, request.key, request.data.size(), request.key_value_options));

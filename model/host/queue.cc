@@ -258,7 +258,7 @@ void Queue::take_sqhd(const nvme::Cqe& cqe, const Slot& slot) {
 void Queue::take_missing_data(nvme::Cqe& cqe, const Slot& slot) {
   if (!cqe.get(nvme::cqe::status).ok()) return;
   const std::uint8_t opcode = slot.command->sqe.get(nvme::sqe::opcode);
-  const bool read = options_.qid != 0 && opcode == static_cast<std::uint8_t>(nvme::IoOpcode::read);
+  const bool read = options_.qid != 0 && opcode == static_cast<std::uint8_t>(nvme::IoOpcode::read) && !slot.command->may_be_short;
   const bool identify = options_.qid == 0 && opcode == static_cast<std::uint8_t>(nvme::AdminOpcode::identify);
   if (!read && !identify) return;
   cqe.set(nvme::cqe::status, nvme::sc::data_transfer_error);

@@ -32,6 +32,8 @@ class Command {
   Duration timeout;
   /// May use the places that are kept back for Keep Alive and Abort.
   bool urgent = false;
+  /// Success may bring less data than there is room for.
+  bool may_be_short = false;
 
   /// The answer. `answered` is false when the connection ended first: then `cqe` carries Host Pathing
   /// Error and it is not known whether the command was executed. The command may be submitted again,

@@ -103,7 +103,7 @@ void CopyCommand::copy_data(const Command& command) {
   Queue& queue = *command.queue;
   const auto sqe = command.as<nvme::CopySqe>();
   Namespace* to = nullptr;
-  if (!controller_.io_.find_namespace(command, to)) return;  // it went away
+  if (!controller_.io_.find_namespace(command, to)) return;        // it went away
   if (to == nullptr) return queue.complete(command, sc::success);  // a deviation went on
   const unsigned format = sqe.get(cs::desfmt) % nvme::kCopyFormats;
   const std::size_t each = nvme::copy_range_bytes(format);

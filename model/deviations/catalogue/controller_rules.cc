@@ -130,6 +130,24 @@ bool wrap_unchecked(const CommandContext& command, Refusal& refusal) {
   const bool far = slba_of(command) >= std::uint64_t{1} << 63;
   return refusal.check != "io.lba.range" || !is_io(command, code(IoOpcode::write)) || !far;
 }
+bool first_is_invalid(const CommandContext& command, Refusal& refusal) {
+  if (nsid_of(command) == 1 && refusal.check == "io.nsid.inactive") refusal.status = nvme::sc::invalid_namespace_or_format;
+  return true;
+}
+/// I/O commands to a namespace that is not there are not answered.
+class LosesOrphans final : public subsystem::SubsystemHooks {
+ public:
+  bool refuses(const CommandContext& command, Refusal& refusal) override {
+    orphan_ = command.qid != 0 && refusal.check.starts_with("io.nsid");
+    return true;
+  }
+  Answer completion(const CommandContext&, MutableBytes) override {
+    return std::exchange(orphan_, false) ? Answer::withhold : Answer::send;
+  }
+
+ private:
+  bool orphan_ = false;
+};
 bool second_namespace_unbounded(const CommandContext& command, Refusal& refusal) {
   return refusal.check != "io.lba.range" || nsid_of(command) != 2;
 }
@@ -403,5 +421,9 @@ DEVIATION(verify_finds_nothing, "nvme.verify.finds", Product::controller, "Verif
 DEVIATION(verify_always_fails, "nvme.verify.finds", Product::controller, "Verify fails whatever it looks at", hooks<VerifiesNothing>());
 DEVIATION(uncorrectable_one_block_more, "nvme.write-uncorrectable.neighbours", Product::controller,
           "Write Uncorrectable spoils one block more", hooks<SpoilsOneMore>());
+DEVIATION(first_namespace_is_another_kind, "nvme.nsid.alike", Product::controller, "takes an inactive namespace 1 for an invalid one",
+          hooks<Refusing, &first_is_invalid>());
+DEVIATION(commands_go_with_their_namespace, "nvme.namespace.gone-meanwhile", Product::controller,
+          "does not complete commands whose namespace has gone", hooks<LosesOrphans>());
 
 }  // namespace fb::deviations

@@ -312,5 +312,7 @@ DEVIATION(lockdown_ends_with_a_reset, "nvme.lockdown.reset", Product::controller
           Departs{departure::lockdown_reset});
 DEVIATION(lockdown_outlives_the_power, "nvme.lockdown.power", Product::controller, "keeps prohibitions through a power cycle",
           Departs{departure::lockdown_power});
+DEVIATION(streams_released_in_vain, "nvme.streams.any-order", Product::controller, "keeps released streams open among others",
+          Departs{departure::streams_stay_open});
 
 }  // namespace fb::deviations

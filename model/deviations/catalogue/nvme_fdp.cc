@@ -243,5 +243,9 @@ DEVIATION(fdp_update_without_it, "nvme.fdp.disabled.update", Product::controller
 DEVIATION(fdp_directive_without_it, "nvme.fdp.disabled.directive", Product::controller,
           "executes Enable Directive of Data Placement while Flexible Data Placement is disabled",
           Tolerate{"directive.placement.disabled"});
+DEVIATION(fdp_moves_uncounted, "nvme.fdp.statistics.moved", Product::controller, "does not count MBMW of writes",
+          Departs{departure::fdp_statistics_media});
+DEVIATION(fdp_time_limit_of_another_namespace, "nvme.fdp.time-limit", Product::controller, "names namespace 1 in events of the time limit",
+          Departs{departure::fdp_event_nsid});
 
 }  // namespace fb::deviations

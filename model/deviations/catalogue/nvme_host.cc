@@ -30,6 +30,15 @@ class ReusesIdentifiers final : public host::HostHooks {
   }
 };
 
+/// The first byte of the key in Delete of the Key Value command set is another one.
+class DeletesOtherKeys final : public host::HostHooks {
+ public:
+  void command_out(std::uint16_t qid, MutableBytes sqe, MutableBytes) override {
+    constexpr std::uint8_t kDelete = 0x10;
+    if (qid != 0 && sqe[0] == kDelete) sqe[8] ^= 0x55;
+  }
+};
+
 /// Repeats what met a reservation, and never stops.
 class RepeatsConflicts final : public host::HostHooks {
  public:
@@ -60,6 +69,17 @@ DEVIATION(host_reuses_identifiers, "nvme.host.cid-unique", Product::host, "every
           fabrics::kRdma);  // over TCP the R2Ts are already for nobody
 HOST(host_completes_by_any_identifier, "nvme.host.unknown-cid", "a response for an unknown command completes some other",
      "host.queue.cid.any_accepted");
+HOST(host_never_reports_a_failure, "nvme.host.failure.reported", "waits forever after a command of the initialization failed",
+     "host.init.failure");
+HOST(host_sends_each_step_once, "nvme.host.failure.repeated", "leaves when a command of the initialization fails for a moment",
+     "host.init.unrepeated");
+HOST(host_needs_optional_commands, "nvme.host.failure.optional", "leaves when an optional command of the initialization is refused",
+     "host.init.optional");
+HOST(host_forgets_what_it_could_not_read, "nvme.host.failure.later", "never reads what it could not read for a moment",
+     "host.event.failed_read");
+HOST(host_repeats_conditional_stores, "nvme.host.key-values.refused", "a Store with a condition is repeated after a loss",
+     "host.kv.store.repeated");
+DEVIATION(host_deletes_other_keys, "nvme.host.key-values.data", Product::host, "Delete names another key", hooks<DeletesOtherKeys>());
 
 #undef HOST
 

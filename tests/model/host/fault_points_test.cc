@@ -515,7 +515,51 @@ void changes(Watched& rig) {
   rig.hooks.on_data_out = nullptr;
 }
 
+/// Identify fails: for a moment, for good where the host can do without it, and after an event.
+void failures(Watched& rig) {
+  constexpr std::uint8_t kIdentify = 0x06, kController = 0x01, kList = 0x02, kDescriptors = 0x03;
+  unsigned moments = 1;
+  bool live = false;
+  rig.hooks.on_admission = [&](std::uint16_t qid, const nvme::Sqe& sqe) -> std::optional<nvme::Status> {
+    rig.see(qid, sqe);
+    if (qid != 0 || sqe.bytes()[0] != kIdentify) return std::nullopt;
+    const std::uint8_t cns = sqe.bytes()[40];
+    if (cns == kDescriptors) return nvme::sc::invalid_field.with_dnr();
+    if (cns != (live ? kList : kController) || moments == 0) return std::nullopt;
+    --moments;
+    return nvme::sc::internal_error;
+  };
+  Controller* controller = rig.start(modest(rig));
+  if (controller == nullptr) return;
+  live = true;
+  moments = 3;
+  (void)rig.disk->resize_namespace(1, 4000);
+  rig.world->run_for(Duration::s(5));
+  rig.fold(controller->namespaces().empty() ? 0 : controller->namespaces().front().blocks);
+}
+
+/// A Store with a condition whose answer is lost.
+void pairs(Watched& rig) {
+  subsystem::NamespaceOptions options;
+  options.key_value_bytes = 1 << 16;
+  BENCH_ASSERT(rig.disk->add_namespace(std::move(options)).ok(), "room for a namespace");
+  if (rig.start(modest(rig)) == nullptr) return;
+  Namespace* const ns = rig.host->find(rig.disk->options().nqn, 2);
+  if (ns == nullptr) return;
+  bool lost = false;
+  rig.hooks.on_completion = [&](std::uint16_t qid, const nvme::Sqe& sqe, MutableBytes) {
+    const bool stored = qid != 0 && sqe.bytes()[0] == nvme::opcode_of(nvme::KvOpcode::store);
+    return stored && !std::exchange(lost, true) ? Answer::disconnect_instead : Answer::send;
+  };
+  const Bytes key(4, 1), value(16, 2);
+  rig.finish(ns->store(key, value, nvme::store_bits::must_not_exist));
+  rig.world->run_for(Duration::s(30));
+  rig.hooks.on_completion = nullptr;
+}
+
 constexpr Situation kSituations[] = {changes,
+                                     failures,
+                                     pairs,
                                      spoiled_tags,
                                      interrupted,
                                      strange_capabilities,
@@ -565,6 +609,7 @@ Seen look(std::string_view departure) {
     if (situation == interrupted) options.io_latency = Duration::ms(50);
     options.individual_queue_deletion = situation != changes;
     options.zoned = {.supported = situation == zones, .append_limit = 1};
+    options.key_value = {.supported = situation == pairs};
     options.verify = situation != commands;
     options.write_zeroes_limit = situation == commands ? 1 : 0;
     if (situation == commands) options.copy = {.formats = 1, .range_blocks = 8, .total_blocks = 16, .ranges = 2};
