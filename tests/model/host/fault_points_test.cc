@@ -10,6 +10,7 @@
 
 #include "model/host/discovery_client.h"
 #include "tests/model/host/rig.h"
+#include "wire/nvme/kv.h"
 
 namespace fb::host {
 namespace {
