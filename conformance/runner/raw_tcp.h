@@ -74,14 +74,14 @@ class RawTcp final : private net::StreamHandler {
   void send_command(const nvme::Sqe& sqe, ByteView in_capsule = {});
   /// A Connect whose data goes in the capsule.
   void send_connect(const host::ConnectCommand& command, std::uint16_t cid = 1);
-  /// How a command has ended: its response capsule, or SUCCESS in its last C2HData. Nothing: it has not.
+  /// How a command has ended: its response capsule, or SUCCESS in its last C2HData. Nothing: it has not, or a TermReq came.
   std::optional<nvme::Cqe> completion(std::uint16_t cid, Duration limit = kPatience);
   /// The answer to a command that the case needs and does not judge.
   nvme::Cqe needed_response(std::uint16_t cid, std::string_view what);
 
   /// The next PDU; nothing when the product ends the connection or is silent for `limit`.
   std::optional<SeenPdu> next(Duration limit = kPatience);
-  /// The next PDU of a type; others before it are passed over and stay in seen().
+  /// The next PDU of a type; others before it are passed over and stay in seen(). Nothing is waited for behind a TermReq.
   std::optional<SeenPdu> next(tcp::PduType type, Duration limit = kPatience);
   /// Everything that has come so far, oldest first.
   const std::vector<SeenPdu>& seen() const { return seen_; }
@@ -136,7 +136,8 @@ void judge_term_req(Check& check, const std::string& what, const SeenPdu& term, 
                     const std::vector<std::string>& expected);
 
 /// The product answers with a C2HTermReq of one of these, sends nothing after it, and the connection
-/// ends. `offending` is the PDU that was wrong: its header must come back in the TermReq.
+/// ends. `offending` is the PDU that was wrong: its header must come back in the TermReq. A real product that does not so ends
+/// the case.
 void expect_fatal(Check& check, RawTcp& raw, std::string_view after, const std::vector<Fatal>& allowed, ByteView offending = {});
 
 }  // namespace fb::conformance

@@ -107,6 +107,7 @@ class Watched {
   }
 
   bool look(const SeenPdu& pdu) {
+    if (pdu.is(PduType::c2h_term_req)) return check_.that(false, "commands go on", raw().instead());
     const bool data = pdu.is(PduType::c2h_data);
     const std::size_t hlen = data || pdu.is(PduType::r2t) || pdu.is(PduType::capsule_resp) ? 24 : 0;
     if (!check_.equal("HLEN of " + pdu.text(), pdu.hlen(), hlen)) return false;
@@ -474,7 +475,10 @@ CONFORMANCE_CASE(each_bit_of_a_digest_counts, "tcp.digest.every-bit", roles::con
 }
 
 CONFORMANCE_CASE(a_termreq_of_any_length_ends_the_connection, "tcp.termreq.every-length", roles::controller, sends_malformed) {
-  for (const std::uint32_t plen : {0u, 8u, 23u, 24u, 25u, 151u, 152u, 153u, 1024u}) {
+  std::vector<std::uint32_t> lengths = {0, 8, 23, 24, 25, 151, 152, 153, 1024};
+  // A real product may take 30 seconds for each that is legal.
+  if (!bench.virtual_time()) lengths = {0, 23, 24, 153};
+  for (const std::uint32_t plen : lengths) {
     auto raw = greeted(bench);
     Record<tcp::TermReq> header;
     header.set(tcp::pdu::type, PduType::h2c_term_req)
@@ -486,7 +490,9 @@ CONFORMANCE_CASE(a_termreq_of_any_length_ends_the_connection, "tcp.termreq.every
     raw->send(ByteView(pdu));
     const std::string what = "an H2CTermReq with PLEN " + std::to_string(plen);
     const auto answer = raw->next(Duration::s(5));
-    check.that(!answer.has_value(), "no PDU in answer to " + what, answer ? answer->text() : "");
+    const bool silent = check.that(!answer.has_value(), "no PDU in answer to " + what, answer ? answer->text() : "");
+    // Who sends a TermReq waits for its receiver to end the connection.
+    if (!silent && !bench.virtual_time()) return;
     check.that(raw->wait_closed(Duration::s(35)), "the connection ends after " + what, "it stays open");
   }
 }
