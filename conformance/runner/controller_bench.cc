@@ -29,6 +29,11 @@ constexpr std::uint16_t kLastCids = 0xFFFC;
 constexpr Duration kHandshakePatience = Duration::s(60);
 /// With a real product: longest wait for what a case needs and does not judge.
 constexpr Duration kScenePatience = Duration::s(10);
+/// With a real product: CAP.TO may announce two minutes, and a run would consist of waits for one that is never ready.
+constexpr Duration kReadyPatience = Duration::s(30);
+/// The same once it is known that it was not ready when it was asked.
+constexpr Duration kReadyAgain = Duration::s(1);
+constexpr std::uint32_t kRdyBit = 1, kCfsBit = 2;
 
 /// A GUID that no other device of any run has: a product would take two devices of one GUID for one
 /// that restarted.
@@ -85,14 +90,27 @@ std::uint32_t RawAssociation::enabling_cc() {
 
 bool RawAssociation::wait_csts(std::uint32_t mask, std::uint32_t value, Duration limit) {
   World& world = bench_.world();
-  const Instant end = world.now() + limit;
+  const bool real = world.real_loop() != nullptr && !bench_.embedded();
+  const bool for_ready = mask == kRdyBit && value == kRdyBit;
+  const bool known = for_ready && !bench_.known_so_far().not_ready.empty();
+  const Duration longest = real ? std::min(limit, waits::granted(world, known ? kReadyAgain : kReadyPatience)) : limit;
+  const Instant end = world.now() + longest;
   Duration interval = kFirstPoll;
-  while ((property(fabrics::property::csts) & mask) != value) {
-    if (world.now() >= end) return false;
+  for (;;) {
+    const auto csts = static_cast<std::uint32_t>(property(fabrics::property::csts));
+    if ((csts & mask) == value) return true;
+    if (real && for_ready && (csts & kCfsBit) != 0) return false;  // nothing but a reset helps
+    if (world.now() >= end) break;
     world.run_for(interval);
     interval = std::min(interval * 2, kSlowestPoll);
   }
-  return true;
+  if (real) waits::ran_out(world, longest);
+  // It was waited in full when the product was asked, or nowhere.
+  if (longest < limit && !(known && limit <= kReadyPatience)) {
+    throw CannotArrange{"CSTS was not as awaited for " + to_string(longest) + ", and no longer wait was made (" + to_string(limit) +
+                        " are allowed)"};
+  }
+  return false;
 }
 
 void RawAssociation::enable() {
@@ -103,7 +121,9 @@ void RawAssociation::enable() {
   const auto cap = record_from_integer<fabrics::Cap>(property(fabrics::property::cap));
   const Duration limit = Duration::ms(500) * (std::int64_t{cap.get(fabrics::cap::to)} + 1);
   needed(set_property(fabrics::property::cc, enabling_cc()), "Property Set of CC");
-  if (!wait_csts(1, 1, limit)) throw CannotArrange{"CSTS.RDY stayed 0 after CC.EN = 1"};
+  if (wait_csts(kRdyBit, kRdyBit, limit)) return;
+  const bool fatal = !bench_.embedded() && (property(fabrics::property::csts) & kCfsBit) != 0;
+  throw CannotArrange{fatal ? "CSTS.CFS is 1 after CC.EN = 1" : "CSTS.RDY stayed 0 after CC.EN = 1"};
 }
 
 void RawAssociation::disable() {

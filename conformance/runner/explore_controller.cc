@@ -269,7 +269,14 @@ void explore_by_hand(ControllerBench& bench, const Environment& environment, Dec
 }
 
 void ask_everything_of(ControllerBench& bench, const Environment& environment, Declared& found) {
-  host::Controller* const controller = connect_somehow(bench, found);
+  host::Controller* controller = nullptr;
+  try {
+    controller = connect_somehow(bench, found);
+  } catch (const WaitFailure& failure) {
+    // One that is never ready keeps a host that behaves waiting for CAP.TO: by hand it is found out what it was waited for.
+    if (failure.end() != WaitEnd::timed_out || found.embedded) throw;
+    if (found.why.empty()) found.why = std::string("a well-behaved host could not connect: ") + failure.what();
+  }
   found.mutual_authentication = bench.authentication().controller_secret.has_value();
   if (controller == nullptr) {
     if (!found.embedded) explore_by_hand(bench, environment, found);
