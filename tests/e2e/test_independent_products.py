@@ -37,7 +37,7 @@ CONTROLLERS = {
     "small queues, large blocks": ("--entries", "2", "--block", "4096", "--mdts", "1"),
     "everything in pieces, in any order": ("--rich", "--pieces", "--shuffle", "--no-flow-control", "--capsule", "4096", "--nsid", "300",
                                            "--namespaces", "1024", "--entries", "128", "--first-cntlid", "900", "--mdts", "0"),
-    "base 2.0, with digests": ("--rich", "--digests"),
+    "base 2.0, with digests": ("--rich", "--digests", "--ranges", "1"),
 }
 
 

@@ -25,7 +25,8 @@ def arguments():
         parser.add_argument(name, action="store_true", help=what)
     for name, usual, what in (("--capsule", 0, "bytes of data in capsules"), ("--nsid", 1, "of the only namespace"),
                               ("--namespaces", 1, "NN"), ("--entries", 32, "of I/O queues, at most"), ("--block", 512, "bytes"),
-                              ("--first-cntlid", 1, "of controllers"), ("--mdts", 5, "0: no limit")):
+                              ("--first-cntlid", 1, "of controllers"), ("--mdts", 5, "0: no limit"),
+                              ("--ranges", 0, "that Dataset Management acts on; 0: no limit")):
         parser.add_argument(name, type=int, default=usual, help=what)
     parser.add_argument("--defect", choices=DEFECTS, help="a rule that it breaks from the start")
     parser.add_argument("--connections", type=int, default=60, help="how many it takes before --defect dies or hangs")

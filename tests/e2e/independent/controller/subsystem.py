@@ -240,7 +240,8 @@ class Controller:
         if rich and cns in (5, 6, 7) and command.sqe[47] != 0:
             return Answer(COMMAND_SET)
         if rich and cns == 6:
-            return Answer(data=bytes(4096))
+            limits = struct.pack("<3xBIQ", self.options.ranges, 0xFFFFFFFF, (1 << 64) - 1) if self.options.ranges else b""
+            return Answer(data=limits.ljust(4096, b"\0"))
         if cns == 2 or rich and cns == 7:
             return Answer(NAMESPACE) if nsid >= 0xFFFFFFFE else Answer(data=active.ljust(4096, b"\0"))
         if cns not in (0, 3) and not (rich and cns in (5, 8)):
@@ -409,7 +410,7 @@ class Controller:
         ranges = [struct.unpack_from("<4xIQ", data, at) for at in range(0, len(data), 16)]
         if any(first + blocks > BLOCKS for blocks, first in ranges):
             return LBA_RANGE
-        for blocks, first in ranges if wanted else []:
+        for blocks, first in ranges[:self.options.ranges or None] if wanted else []:
             self.subsystem.disk[first * self.options.block:(first + blocks) * self.options.block] = bytes(blocks * self.options.block)
             self.subsystem.unreadable.difference_update(range(first, first + blocks))
         return 0
