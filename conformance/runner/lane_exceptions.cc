@@ -73,7 +73,7 @@ const std::vector<LaneException>& lane_exceptions() {
        "the case has two ports of its own"},
       {{"second-port"}, {"host_aborts_commands_of_every_queue"}, "", "the controller of the lane takes one Abort at a time"},
       {{"after-reconnect"},
-       {"host_carries_out_every_operation", "host_keeps_alive_for_every_timeout", "host_takes_back_each_key",
+       {"host_carries_out_every_operation", "host_keeps_alive_for_every_timeout", "host_takes_back_each_key", "host_takes_back_each_region",
         "host_takes_no_response_of_another_length"},
        "",
        "the case connects its host several times, each time as the conditions of its round ask"},
