@@ -240,7 +240,6 @@ std::uint32_t RdmaControllerChannel::room() const { return link_->room() - gathe
 
 void RdmaControllerChannel::submit(ResponseContext& context) {
   if (first_waiting_ == nullptr && room() >= needs(context)) return post_response(context);
-  context.next = nullptr;
   (last_waiting_ != nullptr ? last_waiting_->next : first_waiting_) = &context;
   last_waiting_ = &context;
 }

@@ -200,8 +200,7 @@ void RcRequester::on_rnr_nak(std::uint32_t psn, std::uint8_t timer_code) {
   Duration wait = roce::rnr_delay(timer_code);
   if (core_.departs(Departure::requester_rnr_timer_halved)) wait = wait / 2;
   if (core_.departs(Departure::requester_rnr_timer_ignored)) wait = Duration{};
-  core_.s.world.loop().cancel(ack_timer_);
-  core_.s.world.loop().schedule_after(rnr_timer_, wait);
+  core_.s.world.loop().schedule_after(rnr_timer_, wait);  // on_response() ends that of the acknowledgement
 }
 
 void RcRequester::on_rnr_timer() {
@@ -302,7 +301,6 @@ void RcRequester::progress(std::uint32_t una) {
   if (psn_before(next_psn_, una)) {
     // What was about to be sent again has been acknowledged after all.
     next_psn_ = una;
-    send_ = head_;
   }
   if (!departs(core_, finer::kRequesterRetriesNotReloaded)) retries_left_ = retry_limit();
   if (!departs(core_, finer::kRequesterRnrRetriesNotReloaded)) {
