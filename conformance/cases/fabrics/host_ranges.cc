@@ -166,11 +166,16 @@ CONFORMANCE_CASE(host_uses_queues_of_every_size, "fabrics.host.queues.sizes", ro
       check.require(written.has_value(), "each write ends with MQES " + std::to_string(mqes), "one does not");
       check.require_success(*written, "write with MQES " + std::to_string(mqes));
     }
+    std::vector<Bytes*> back;
+    std::vector<Op<nvme::Status>> reads;
     for (std::size_t i = 0; i < count; ++i) {
-      Bytes& back = bench.keep(Bytes(data[i]->size()));
-      const auto read = bench.product().read(bench.nsid(), i * 3, back).wait_for(120_s);
+      back.push_back(&bench.keep(Bytes(data[i]->size())));
+      reads.push_back(bench.product().read(bench.nsid(), i * 3, *back[i]));
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto read = reads[i].wait_for(120_s);
       check.require(read.has_value() && read->ok(), "each read succeeds with MQES " + std::to_string(mqes));
-      check.bytes("data read with MQES " + std::to_string(mqes), back, *data[i]);
+      check.bytes("data read with MQES " + std::to_string(mqes), *back[i], *data[i]);
     }
     bench.product().disconnect().wait_for(60_s);
   }

@@ -254,6 +254,16 @@ CONFORMANCE_CASE(commands_in_turn_get_their_own_data, "tcp.data.several-commands
     for (const std::uint16_t cid : kCids) queue.read(cid, bytes);
     if (!queue.finish(4096)) return;
     for (const std::uint16_t cid : kCids) check.bytes("what one of several reads brings", queue.of(cid).data, data);
+    // Nearly as many short ones as the queue has entries.
+    const auto count = static_cast<std::uint16_t>(std::min(bench.declared().queue_entries_max(), 32u) - 2);
+    const Bytes few = pattern(lengths(bench).front(), 11);
+    for (std::uint16_t i = 0; i < count; ++i) queue.write(static_cast<std::uint16_t>(0x200 + i), few);
+    if (!queue.finish(4096)) return;
+    for (std::uint16_t i = 0; i < count; ++i) queue.read(static_cast<std::uint16_t>(0x200 + i), few.size());
+    if (!queue.finish(4096)) return;
+    for (std::uint16_t i = 0; i < count; ++i) {
+      check.bytes("what one of many reads brings", queue.of(static_cast<std::uint16_t>(0x200 + i)).data, few);
+    }
     queue.leave();
   }
 }
