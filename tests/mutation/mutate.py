@@ -31,8 +31,8 @@ IDENTITY = re.compile(
     r"nqn|host_?id|key|uuid|guid|tag|cntlid|eid|digest|secret|token|qpn|nonce|challenge|response|cid|nsid|psn|address|serial|"
     r"crc|guard|instance|sequence", re.IGNORECASE)
 # What is the bench's own in a product: deviations, its record of what happened, assertions.
-MACHINERY = {"departs", "trace", "mark", "unhooked", "hooks", "hooks_", "hooked_", "tolerates", "refuses", "note", "fold", "append_field",
-             "BENCH_ASSERT"}
+MACHINERY = {"departs", "departs_at", "trace", "mark", "unhooked", "hooks", "hooks_", "hooked_", "tolerates", "refuses", "note", "fold",
+             "append_field", "BENCH_ASSERT"}
 # A part of a condition that only asks whether a deviation lets the peer's fault pass: without one it always holds.
 ASKS = {"&&": re.compile(r"(\w+(\.|->))*(refuse|rejects)\("), "||": re.compile(r"!(\w+(\.|->))*(refuse|rejects)\(")}
 # A variable that is true for a deviation alone.
@@ -283,7 +283,7 @@ class _Finder:
             word = "always" if joint == "&&" else "never"
             of_deviation = [part for part in parts if joint == "&&" and part[1] == part[0] + 1 and self.at(part[0]) in self.deviates]
             for first, behind in parts:
-                if any(token.text in ("overlooks", "departs_at") for token in self.tokens[first:behind]):
+                if any(token.text == "overlooks" for token in self.tokens[first:behind]):
                     continue  # whether the product departs
                 asks = ASKS[joint].match(self.text, self.tokens[first].start) is not None and self.at(behind - 1) == ")"
                 self.add("condition", first, (self.tokens[first].start, f"fb_mutation::{word}({{n}}, "), (self.tokens[behind - 1].end, ")"),
