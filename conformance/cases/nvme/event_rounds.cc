@@ -191,4 +191,43 @@ CONFORMANCE_CASE(events_end_with_a_read_before_they_are_sent, "nvme.aer.read-fir
   }
 }
 
+CONFORMANCE_CASE(events_of_one_page_end_with_one_read, "nvme.aer.read-first", roles::controller, with_events_of_all_kinds) {
+  EnduranceScene scene(bench, check);
+  scene.listen(kGroup, nvme::endurance_warning_bits::spare);
+  for (const Kind& first : kKinds) {
+    for (const Kind& second : kKinds) {
+      if (&first == &second) continue;
+      // Both are pending, no request is there to take them, and one page is read.
+      enable(check, scene.manager.association, first.enabled | second.enabled);
+      first.begin(bench, 0);
+      second.begin(bench, 0);
+      for (const Kind* kind : {&first, &second}) {
+        if (kind->end != nullptr) kind->end(bench);
+      }
+      acknowledge(check, scene, first);
+      const bool same = first.event.lid == second.event.lid;
+      const std::string which = fmt::format("{} and {}", first.name, second.name);
+      auto request = scene.admin().send(host::async_event_request());
+      const auto event = request.wait_for(kSilence);
+      if (same) {
+        if (!check.that(!event, "no event of " + which + ", whose log page was read", "an event comes")) return;
+        first.begin(bench, 1);  // the request is to be free for the next pair
+        check.precondition(request.wait_for(kSoon).has_value(), "the next event comes");
+        if (first.end != nullptr) first.end(bench);
+      } else {
+        check.require(event.has_value(), "the second event of " + which + " comes, whose log page was not read", "none comes");
+        check.equal("event of " + which, nvme::Event::from_dw0(event->dw0()), second.event);
+      }
+      acknowledge(check, scene, first);
+      acknowledge(check, scene, second);
+      // An access state that was turned round is turned back.
+      for (const Kind* kind : {&first, &second}) {
+        if (kind->enabled != bits::ana_change) continue;
+        enable(check, scene.manager.association, 0);
+        kind->begin(bench, 1);
+      }
+    }
+  }
+}
+
 }  // namespace fb::conformance

@@ -6,13 +6,14 @@
 
 #include "conformance/cases/nvme/host_scene.h"
 #include "model/subsystem/subsystem.h"
+#include "wire/nvme/cqe.h"
 #include "wire/nvme/opcodes.h"
 
 namespace fb::conformance {
 
 namespace {
 
-constexpr std::uint8_t kSetFeatures = 0x09, kConnect = 0x01;
+constexpr std::uint8_t kSetFeatures = 0x09, kConnect = 0x01, kDisconnect = 0x08;
 constexpr std::uint8_t kAnaLog = 0x0C;
 constexpr std::uint8_t kNumberOfQueues = 0x07;
 
@@ -27,7 +28,7 @@ struct Kind {
 Kind kind_of(std::uint16_t qid, ByteView sqe) {
   const std::uint32_t cdw10 = load_le<std::uint32_t>(&sqe[40]), cdw11 = load_le<std::uint32_t>(&sqe[44]);
   std::uint32_t about = 0;
-  if (sqe[0] == nvme::kFabricsOpcode) about = sqe[4] == kConnect ? kConnect : sqe[4] | cdw11 << 8;
+  if (sqe[0] == nvme::kFabricsOpcode) about = sqe[4] == kConnect || sqe[4] == kDisconnect ? sqe[4] : sqe[4] | cdw11 << 8;
   if (sqe[0] == opcode::kIdentify) about = (cdw10 & 0xFF) | (cdw11 >> 24) << 8;
   if (sqe[0] == opcode::kGetLog || sqe[0] == kSetFeatures) about = cdw10 & 0xFF;
   return {qid, sqe[0], about};
@@ -39,7 +40,8 @@ std::string name_of(const Kind& kind) {
   if (is_fabrics(kind)) {
     const auto type = static_cast<std::uint8_t>(kind.about);
     const std::string_view name = nvme::fabrics_type_name(type);
-    return type == kConnect ? fmt::format("{} of queue {}", name, kind.qid) : fmt::format("{} of offset {:X}h", name, kind.about >> 8);
+    return type == kConnect || type == kDisconnect ? fmt::format("{} of queue {}", name, kind.qid)
+                                                   : fmt::format("{} of offset {:X}h", name, kind.about >> 8);
   }
   return fmt::format("{} ({:X}h)", nvme::admin_opcode_name(kind.opcode), kind.about);
 }
@@ -56,22 +58,43 @@ std::vector<Kind> kinds_of(const HostBench& bench) {
   return kinds;
 }
 
-/// A host that has connected once, and has left again.
-std::vector<Kind> learn_kinds(HostBench& bench, Check& check) {
-  bench.connect_product();
+const HostUnderTest::Request kSeveralQueues{.io_queues = 2};
+
+/// What the host sends while it does something, undisturbed, and then leaves.
+template <class Doing>
+std::vector<Kind> kinds_while(HostBench& bench, Check& check, Doing&& doing) {
+  bench.forget_seen();
+  doing();
   const std::vector<Kind> kinds = kinds_of(bench);
   check.precondition(!kinds.empty(), "commands arrive");
   check.precondition(bench.product().disconnect().wait_for(120_s).has_value(), "the host disconnects");
+  if (bench.embedded()) bench.emulated_host().forget_gone();
   return kinds;
+}
+
+/// A host that has connected once, and has left again.
+std::vector<Kind> learn_kinds(HostBench& bench, Check& check) {
+  return kinds_while(bench, check, [&] { bench.connect_product(kSeveralQueues); });
 }
 
 /// Commands of a kind fail with this status, so many times.
 void fail(HostBench& bench, const Kind& kind, nvme::Status status, unsigned times) {
-  bench.script.admission = [kind, status, left = times](const CommandContext& command) mutable -> std::optional<nvme::Status> {
-    if (left == 0 || kind_of(command.qid, command.sqe) != kind) return std::nullopt;
+  auto meant = [kind, left = times](const CommandContext& command) mutable {
+    if (left == 0 || kind_of(command.qid, command.sqe) != kind) return false;
     --left;
-    return status;
+    return true;
   };
+  // What is not asked of the admission has been carried out, and its answer is another one.
+  if (is_fabrics(kind)) {
+    bench.script.completion = [meant, status](const CommandContext& command, MutableBytes cqe) mutable {
+      if (meant(command)) MutableView<nvme::CqeLayout>{cqe}.set(nvme::cqe::status, status);
+      return Answer::send;
+    };
+  } else {
+    bench.script.admission = [meant, status](const CommandContext& command) mutable {
+      return meant(command) ? std::optional(status) : std::nullopt;
+    };
+  }
 }
 
 constexpr unsigned kAlways = ~0u;
@@ -81,24 +104,51 @@ struct Failure {
   nvme::Status status;
   unsigned times;
 };
-constexpr std::array<Failure, 3> kFailures = {{{"fails for a moment", sc::internal_error, 1},
-                                               {"fails each time", sc::internal_error, kAlways},
-                                               {"is refused", sc::invalid_field.with_dnr(), kAlways}}};
+constexpr std::array<Failure, 2> kFailures = {
+    {{"fails", sc::internal_error, kAlways}, {"is refused", sc::invalid_field.with_dnr(), kAlways}}};
 
 /// What is worth another attempt.
 constexpr std::array<nvme::Status, 5> kTransient = {sc::internal_error, sc::command_interrupted, sc::transient_transport_error,
                                                     sc::admin_command_media_not_ready, sc::namespace_not_ready};
 
-/// The host connects and leaves, or reports that it cannot.
-void ends(HostBench& bench, Check& check, const std::string& when) {
-  const auto outcome = bench.product().connect({}).wait_for(600_s);
-  check.require(outcome.has_value(), "the host connects or reports an error when " + when, "neither in ten minutes");
-  check.require(bench.product().disconnect().wait_for(120_s).has_value(), "the host leaves after " + when, "it does not in two minutes");
+struct Sweep {
+  std::string_view what;
+  Duration limit = 600_s;
+  unsigned times = kAlways;  ///< that a command fails at most
+};
+
+/// Each kind of command fails in each way, is not answered, or takes the connection with it, while the host does something, which
+/// has to end in one way or the other.
+template <class Start>
+void sweep(HostBench& bench, Check& check, const std::vector<Kind>& kinds, const Sweep& sweep, Start&& start) {
+  const auto judge = [&](const std::string& when, auto&& arrange) {
+    bench.forget_seen();
+    auto doing = start(arrange);
+    check.require(doing.wait_for(sweep.limit).has_value(), fmt::format("{} ends or reports an error when {}", sweep.what, when),
+                  "neither in " + to_string(sweep.limit));
+    bench.script = {};
+    check.require(bench.product().disconnect().wait_for(120_s).has_value(), "the host leaves after " + when, "it does not in two minutes");
+    if (bench.embedded()) bench.emulated_host().forget_gone();
+  };
+  for (const Kind& kind : kinds) {
+    for (const Failure& failure : kFailures)
+      judge(fmt::format("{} {}", name_of(kind), failure.name),
+            [&] { fail(bench, kind, failure.status, std::min(failure.times, sweep.times)); });
+    for (const Answer instead : {Answer::disconnect_instead, Answer::withhold}) {
+      judge(fmt::format("{} {}", name_of(kind), instead == Answer::withhold ? "is not answered" : "loses the connection"), [&] {
+        bench.script.completion = [kind, instead, done = false](const CommandContext& command, MutableBytes) mutable {
+          if (done || kind_of(command.qid, command.sqe) != kind) return Answer::send;
+          done = true;
+          return instead;
+        };
+      });
+    }
+  }
 }
 
 /// The host connects, and its first namespace can be used.
 void goes_on(HostBench& bench, Check& check, const std::string& when) {
-  const auto outcome = bench.product().connect({}).wait_for(60_s);
+  const auto outcome = bench.product().connect(kSeveralQueues).wait_for(60_s);
   check.require(outcome.has_value() && outcome->ok, "the host connects although " + when,
                 outcome.has_value() ? outcome->text : std::string("no end in a minute"));
   const auto read = bench.product().read(bench.nsid(), 0, bench.keep(Bytes(4096))).wait_for(60_s);
@@ -121,26 +171,53 @@ const arranged a_host_that_has_much_to_ask{"namespaces of several command sets, 
 bool is_needed(const Kind& kind) {
   const bool feature = kind.opcode == kSetFeatures && kind.about == kNumberOfQueues;
   const bool page = kind.opcode == opcode::kIdentify && kind.about <= 0x03;
-  return is_fabrics(kind) || feature || page || (kind.opcode == opcode::kGetLog && kind.about == kAnaLog);
+  const bool fabrics = is_fabrics(kind) && (kind.about != kConnect || kind.qid < 2);
+  return fabrics || feature || page || (kind.opcode == opcode::kGetLog && kind.about == kAnaLog);
 }
 
 }  // namespace
 
 CONFORMANCE_CASE(host_ends_its_attempt_whatever_fails, "nvme.host.failure.reported", roles::host, lasts(3600_s)) {
-  for (const Kind& kind : learn_kinds(bench, check)) {
-    for (const Failure& failure : kFailures) {
-      fail(bench, kind, failure.status, failure.times);
-      ends(bench, check, fmt::format("{} {}", name_of(kind), failure.name));
-      bench.script = {};
-    }
-    bench.script.completion = [kind, lost = false](const CommandContext& command, MutableBytes) mutable {
-      if (lost || kind_of(command.qid, command.sqe) != kind) return Answer::send;
-      lost = true;
-      return Answer::disconnect_instead;
-    };
-    ends(bench, check, fmt::format("the connection ends in place of an answer to {}", name_of(kind)));
-    bench.script = {};
-  }
+  const auto kinds = learn_kinds(bench, check);
+  sweep(bench, check, kinds, {.what = "a connection attempt"}, [&](auto&& arrange) {
+    arrange();
+    return bench.product().connect(kSeveralQueues);
+  });
+}
+
+CONFORMANCE_CASE(host_ends_its_discovery_whatever_fails, "nvme.host.failure.reported", roles::host, lasts(3600_s)) {
+  const auto kinds =
+      kinds_while(bench, check, [&] { check.precondition(bench.product().discover().wait_for(60_s).has_value(), "discovery ends"); });
+  sweep(bench, check, kinds, {.what = "discovery", .limit = 200_s}, [&](auto&& arrange) {
+    arrange();
+    return bench.product().discover();
+  });
+}
+
+CONFORMANCE_CASE(host_ends_its_reset_whatever_fails, "nvme.host.failure.reported", roles::host, lasts(3600_s)) {
+  bench.connect_product(kSeveralQueues);
+  auto kinds = kinds_while(bench, check, [&] { check.precondition(bench.product().reset().wait_for(60_s).has_value(), "a reset ends"); });
+  // The rest is sent by a host that connects, too.
+  std::erase_if(kinds, [](const Kind& kind) { return !is_fabrics(kind); });
+  // Before a controller that hears nothing ends the association.
+  const Duration limit = bench.embedded() ? 120_s : 1200_s;
+  sweep(bench, check, kinds, {.what = "a controller reset", .limit = limit, .times = 3}, [&](auto&& arrange) {
+    bench.connect_product(kSeveralQueues);
+    arrange();
+    return bench.product().reset();
+  });
+}
+
+CONFORMANCE_CASE(host_leaves_whatever_fails, "nvme.host.failure.reported", roles::host, lasts(3600_s)) {
+  bench.connect_product(kSeveralQueues);
+  auto kinds =
+      kinds_while(bench, check, [&] { check.precondition(bench.product().disconnect().wait_for(120_s).has_value(), "the host leaves"); });
+  for (std::uint16_t qid = 1; qid <= kSeveralQueues.io_queues; ++qid) kinds.push_back({qid, nvme::kFabricsOpcode, kDisconnect});
+  sweep(bench, check, kinds, {.what = "a shutdown"}, [&](auto&& arrange) {
+    bench.connect_product(kSeveralQueues);
+    arrange();
+    return bench.product().disconnect();
+  });
 }
 
 CONFORMANCE_CASE(host_repeats_what_fails_for_a_moment, "nvme.host.failure.repeated", roles::host, a_host_that_has_much_to_ask) {

@@ -13,6 +13,10 @@ namespace rn = nvme::reservation_notification;
 constexpr ReservationType kExclusive = ReservationType::write_exclusive;
 constexpr ReservationType kRegistrants = ReservationType::write_exclusive_registrants_only;
 constexpr ReservationType kAll = ReservationType::write_exclusive_all_registrants;
+const furnished four_namespaces{[](EmbeddedSetup& setup) {
+  setup.namespaces.clear();
+  for (const std::uint32_t nsid : {1u, 2u, 3u, 6u}) setup.namespaces.push_back({.nsid = nsid});
+}};
 const needs exclusive{claims_types<kExclusive>};
 const needs registrants_only{claims_types<kRegistrants>};
 const needs all_registrants{claims_types<kAll>};
@@ -254,18 +258,29 @@ CONFORMANCE_CASE(each_notice_has_its_mask, "nvme.reservation.notice.masks", role
 }
 
 CONFORMANCE_CASE(mask_is_of_its_namespace, "nvme.reservation.notice.mask-namespace", roles::controller, reservations,
-                 needs(has_two_namespaces)) {
+                 needs(has_two_namespaces), four_namespaces) {
   ReservationScene scene(bench, check, 1);
-  const std::uint32_t other = bench.declared().namespaces.at(1).nsid;
-  const auto before = read_mask(scene, other);
-  check.precondition_success(before, "Get Features of another namespace");
-  const Mask masked(scene, kMaskReleased);
-  check.require_success(masked.reply, "Set Features, Reservation Notification Mask");
-  const auto after = read_mask(scene, other);
-  if (check.success(after, "Get Features")) check.equal("mask of the other namespace", after.dw0(), before.dw0());
+  const auto& all = bench.declared().namespaces;
+  for (const host::NamespaceFacts& one : all) {
+    std::vector<std::uint32_t> before;
+    for (const host::NamespaceFacts& other : all) {
+      const auto mask = read_mask(scene, other.nsid);
+      check.precondition_success(mask, "Get Features of each namespace");
+      before.push_back(mask.dw0());
+    }
+    const Mask masked(scene, kMaskReleased, one.nsid);
+    check.require_success(masked.reply, "Set Features, Reservation Notification Mask");
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const auto after = read_mask(scene, all[i].nsid);
+      const std::string which =
+          "mask of namespace " + std::to_string(all[i].nsid) + " when that of " + std::to_string(one.nsid) + " is set";
+      if (check.success(after, "Get Features")) check.equal(which, after.dw0(), all[i].nsid == one.nsid ? kMaskReleased : before[i]);
+    }
+  }
 }
 
-CONFORMANCE_CASE(mask_of_all_is_of_each, "nvme.reservation.notice.mask-all", roles::controller, reservations, needs(has_two_namespaces)) {
+CONFORMANCE_CASE(mask_of_all_is_of_each, "nvme.reservation.notice.mask-all", roles::controller, reservations, needs(has_two_namespaces),
+                 four_namespaces) {
   ReservationScene scene(bench, check, 1);
   const auto& all = bench.declared().namespaces;
   check.precondition_success(read_mask(scene, all.at(1).nsid), "Get Features of another namespace");

@@ -1,4 +1,6 @@
 // Zones that change by themselves: events, and the list of changed zones.
+#include <functional>
+
 #include "conformance/cases/nvme/zone_scene.h"
 #include "conformance/runner/embedded_controller.h"
 #include "model/subsystem/subsystem.h"
@@ -113,6 +115,54 @@ CONFORMANCE_CASE(changed_zones_are_of_one_namespace, "nvme.zones.events.list", r
   const auto told = second.wait_for(kSoon);
   check.require(told.has_value(), "an event of the namespace comes once that of the other was read", "none comes");
   check.equal("NSID of the event", told->value() >> 32, scene.nsid());
+}
+
+CONFORMANCE_CASE(every_change_of_a_zone_is_announced, "nvme.zones.events.changed", roles::controller, failing_zones, zones, announced) {
+  namespace za = nvme::zone_attribute_bits;
+  ZoneScene scene(bench, check, plainly_zoned, 6);
+  listen(check, scene, nvme::event_config_bits::zone_descriptor);
+  subsystem::Subsystem& subsystem = bench.subsystem();
+  subsystem::Namespace& ns = *subsystem.find_namespace(scene.nsid());
+  struct Change {
+    std::string_view name;
+    std::size_t zone;
+    std::function<void(std::size_t)> make;
+    ZoneState state;
+    unsigned attributes;
+  };
+  const Change changes[] = {
+      {"a zone that is read only", 0, [&](std::size_t at) { subsystem.make_zone_read_only(ns, at); }, ZoneState::read_only, 0},
+      {"a zone that is offline", 1, [&](std::size_t at) { subsystem.take_zone_offline(ns, at); }, ZoneState::offline, 0},
+      {"a zone that is finished", 2,
+       [&](std::size_t at) { check.precondition(subsystem.zone_excursion(ns, at), "the zone becomes full by itself"); }, ZoneState::full,
+       za::finished_by_controller},
+      {"a zone to be finished", 3, [&](std::size_t at) { subsystem.recommend_zone(ns, at, za::finish_recommended); },
+       ZoneState::implicitly_opened, za::finish_recommended},
+      {"a zone to be reset", 3, [&](std::size_t at) { subsystem.recommend_zone(ns, at, za::reset_recommended); },
+       ZoneState::implicitly_opened, za::reset_recommended},
+      {"a zone that may stay as it is", 3, [&](std::size_t at) { subsystem.recommend_zone(ns, at, 0); }, ZoneState::implicitly_opened, 0},
+  };
+  for (const std::size_t zone : {std::size_t{2}, std::size_t{3}}) scene.fill(scene.zone(zone), 2);
+  for (const Change& change : changes) {
+    const std::uint64_t start = scene.zone(change.zone);
+    const std::string which = " of " + std::string(change.name);
+    auto request = scene.admin().send(host::async_event_request());
+    change.make(ns.zones()->index_of(start));
+    const auto reply = request.wait_for(kSoon);
+    check.require(reply.has_value(), "an event" + which + " comes", "none comes");
+    check.equal("event" + which, nvme::Event::from_dw0(reply->dw0()), kEvent);
+    check.equal("NSID of the event" + which, reply->value() >> 32, scene.nsid());
+    check.that(changed_zones(check, scene).starts == std::vector<std::uint64_t>{start}, "the list has the zone, after the event" + which,
+               "it has not");
+    const nvme::ZoneFacts now = scene.look(start);
+    constexpr unsigned kTold = za::finished_by_controller | za::finish_recommended | za::reset_recommended;
+    check.equal("state" + which, now.state, change.state);
+    check.equal("attributes" + which, now.attributes & kTold, change.attributes);
+  }
+  // What is empty does not become full by itself, and nothing is announced of it.
+  check.that(!subsystem.zone_excursion(ns, ns.zones()->index_of(scene.zone(4))), "an empty zone stays empty", "it becomes full");
+  scene.is(scene.zone(4), ZoneState::empty);
+  check.that(changed_zones(check, scene).starts.empty(), "the list is empty", "it is not");
 }
 
 }  // namespace fb::conformance
