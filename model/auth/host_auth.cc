@@ -30,6 +30,7 @@ bool is_one(const Bytes& bytes) {
   return !bytes.empty() && bytes.back() == 1 && std::all_of(bytes.begin(), bytes.end() - 1, [](std::uint8_t byte) { return byte == 0; });
 }
 
+/// For a deviation.
 Bytes one_of_length(std::size_t bytes) {
   Bytes made(bytes);
   made.back() = 1;

@@ -191,6 +191,7 @@ void Controller::abort_command(Queue& queue, Command& command) {
        [this](AdminReply&) { --aborts_out_; });
 }
 
+/// For a deviation.
 void Controller::resubmit_too_early(Queue& queue, const Command& command) {
   if (queue.qid() == 0) return;
   ghosts_.push_back(std::make_unique<Ghost>());

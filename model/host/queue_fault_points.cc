@@ -6,7 +6,7 @@ namespace fb::host {
 
 namespace {
 
-/// Admin commands that use no namespace identifier.
+/// For a deviation: admin commands that use no namespace identifier.
 bool nsid_is_unused(const nvme::Sqe& sqe) {
   switch (static_cast<nvme::AdminOpcode>(sqe.get(nvme::sqe::opcode))) {
     case nvme::AdminOpcode::keep_alive:
@@ -22,6 +22,7 @@ bool nsid_is_unused(const nvme::Sqe& sqe) {
 
 }  // namespace
 
+/// For a deviation.
 void Queue::depart(Command& command) {
   const bool io = options_.qid != 0;
   nvme::Sqe& sqe = command.sqe;

@@ -20,6 +20,7 @@ void Directives::disable_all(const HostId& host) {
   std::erase_if(streams_, [&](const auto& entry) { return entry.first.first == host; });
 }
 
+/// For a deviation.
 void Directives::disable_placement(const HostId& host) {
   std::erase_if(placement_, [&](const auto& entry) { return entry.first == host; });
 }

@@ -158,6 +158,7 @@ std::uint64_t KeyValueCommands::bytes_in_use(const Namespace& ns) const {
   return used;
 }
 
+/// For a deviation.
 void KeyValueCommands::lose_all() {
   for (const auto& [nsid, ns] : subsystem_.namespaces()) {
     if (ns->key_value()) ns->pairs()->clear();

@@ -130,6 +130,7 @@ void PlacementCommands::written(const Command& command, const Namespace& ns, std
   subsystem_.placement().write(write, time());
 }
 
+/// For a deviation.
 bool PlacementCommands::refuses_identifier(const Command& command) {
   if (!departs(departure::fdp_write_refused)) return false;
   const Placement& placement = subsystem_.placement();

@@ -322,6 +322,7 @@ void Controller::on_reservation_notice(std::uint32_t nsid, nvme::ReservationNoti
          static_cast<std::uint8_t>(nvme::LogPage::reservation_notification)});
 }
 
+/// For a deviation.
 void ReservationCommands::end_registrations() {
   const HostId host = reservation_host();
   for (const auto& [nsid, ns] : subsystem_.namespaces()) ns->reservations().unregister(host);

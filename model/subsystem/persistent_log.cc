@@ -88,6 +88,7 @@ void PersistentLog::take_snapshots() {
   for (; snapshots_ < due && by != nullptr; ++snapshots_) push(Type::smart_snapshot, by->log_smart(), by);
 }
 
+/// For a deviation.
 void PersistentLog::clear() {
   events_.clear();
   bytes_ = 0;

@@ -146,6 +146,7 @@ unsigned Sanitizer::passes_done() const {
   return static_cast<unsigned>(std::min<std::int64_t>(elapsed().count_ms() / one, request_.passes));
 }
 
+/// For a deviation.
 void Sanitizer::forget() {
   subsystem_.world().loop().cancel(timer_);
   if (running()) state_ = SanitizeState::never;

@@ -38,6 +38,7 @@ void Telemetry::capture_by_controller(std::string_view reason) {
   for (const auto& [id, controller] : subsystem_.controllers()) controller->on_telemetry();
 }
 
+/// For a deviation.
 void Telemetry::forget() {
   controller_ = {};
   available_ = false;

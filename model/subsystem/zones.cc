@@ -141,6 +141,7 @@ void ZoneTable::open_zone(std::size_t index) {
   move(index, ZoneState::explicitly_opened);
 }
 
+/// For a deviation.
 void ZoneTable::open_implicitly(std::size_t index) {
   make_room(index);
   move(index, ZoneState::implicitly_opened);

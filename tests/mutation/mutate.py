@@ -37,6 +37,8 @@ MACHINERY = {"departs", "departs_at", "trace", "mark", "unhooked", "hooks", "hoo
 ASKS = {"&&": re.compile(r"(\w+(\.|->))*(refuse|rejects)\("), "||": re.compile(r"!(\w+(\.|->))*(refuse|rejects)\(")}
 # A variable that is true for a deviation alone.
 DEVIATES = re.compile(r"\bconst bool (\w+) = (?:[^;|!?(]*&& )?(?:\w+(?:\.|->))*departs\([^;|?]*;")
+# What is written above a function that only a deviation calls.
+FOR_A_DEVIATION = re.compile(r"/// (For a deviation|A deviation|Deviations)\b")
 # What a line says that only a deviation gets to.
 DEVIATION_GETS_HERE = re.compile(r"//.*\ba deviation\b")
 # Names of functions that do nothing else, and of the parameter of what is done to an object that is gone.
@@ -144,7 +146,8 @@ class _Finder:
                     if "enum" not in head:
                         self.outside(index + 1, close)
                 elif "(" in head and "=" not in head and self.is_body(begin, index):
-                    if not {"constexpr", "consteval"} & set(head) and not any(map(DEPARTURE.match, head)):
+                    aside = any(map(DEPARTURE.match, head)) or self.is_for_a_deviation(begin)
+                    if not {"constexpr", "consteval"} & set(head) and not aside:
                         self.body(begin, index, close)
                     begin = close + 1
                 index = close + 1
@@ -157,6 +160,14 @@ class _Finder:
             return True
         head = [token.text for token in self.tokens[begin:index]]
         return "->" in head and ":" not in head  # a trailing return type; `: member_{` initialises
+
+    def is_for_a_deviation(self, begin: int) -> bool:
+        line = self.text.count("\n", 0, self.tokens[begin].start) - 1
+        while line >= 0 and self.lines[line].startswith("//"):
+            if FOR_A_DEVIATION.match(self.lines[line]):
+                return True
+            line -= 1
+        return False
 
     def body(self, begin: int, index: int, close: int) -> None:
         self.deviates = set(DEVIATES.findall(self.text, self.tokens[index].start, self.tokens[close].start))

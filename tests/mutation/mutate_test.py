@@ -49,6 +49,7 @@ class Places(unittest.TestCase):
                 self.assertEqual(kinds(body), [])
         self.assertEqual(kinds("switch (a) { case 5: break; }"), [])
         self.assertEqual(mutate.places("void A::depart_before(int a) {\n  if (a < 5) go();\n}\n"), [])
+        self.assertEqual(mutate.places("/// For a deviation.\nvoid A::forget(int a) {\n  if (a < 5) go();\n}\n"), [])
         self.assertEqual([place.kind for place in mutate.places("constexpr int kA = 5;\nstruct S { int a = 5; };\n")], [])
 
     def test_what_only_a_deviation_tells_apart_is_no_other_program(self):
