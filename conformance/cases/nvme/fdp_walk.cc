@@ -120,6 +120,7 @@ CONFORMANCE_CASE(fdp_units_are_left_when_their_time_is_over, "nvme.fdp.time-limi
   for (const std::uint16_t handle : {std::uint16_t{0}, std::uint16_t{1}}) scene.listen(nsid, handle, FdpEventType::time_limit_exceeded);
   const std::uint64_t whole = scene.left(nsid, scene.id(1, 1));
   std::size_t expected = 0;
+  std::uint64_t earlier = 0;
   for (const auto& [group, handle] : {std::pair{1u, 1u}, std::pair{0u, 0u}}) {
     const std::uint16_t where = scene.id(group, handle);
     const std::string which = fmt::format(" of handle {} in reclaim group {}", handle, group);
@@ -145,6 +146,10 @@ CONFORMANCE_CASE(fdp_units_are_left_when_their_time_is_over, "nvme.fdp.time-limi
     check.equal("RGID" + which, unsigned{event.get(fe::rgid)}, group);
     check.equal("NSID" + which, event.get(fe::nsid), nsid);
     check.equal("PID" + which, event.get(fe::pid), where);
+    const std::uint64_t stamp = load_le<std::uint64_t>(event.get(fe::etmsp).data()) & 0xFFFF'FFFF'FFFF;  // milliseconds
+    check.that(stamp >= earlier + 5000, "the timestamp" + which + " is 5 s or more after " + std::to_string(earlier),
+               std::to_string(stamp));
+    earlier = stamp;
   }
   // A unit without data has all its time left, however long it waits.
   bench.world().run_for(7_s);

@@ -89,6 +89,16 @@ CONFORMANCE_CASE(writes_ignore_directives_that_are_disabled, "nvme.streams.ignor
   DirectiveScene scene(bench, check);
   check.success(scene.write(std::uint16_t{5}), "Write with a stream");
   check.success(scene.write(kReservedType, 1), "Write with a reserved type");
+  // Nor do they count where another namespace has them enabled.
+  const std::uint32_t other = bench.declared().namespaces.back().nsid;
+  if (other == scene.nsid || !scene.supported(nvme::DirectiveType::streams)) return;
+  const std::uint32_t mine = std::exchange(scene.nsid, other);
+  scene.enable_streams();
+  scene.nsid = mine;
+  check.success(scene.write(std::uint16_t{5}), "Write with a stream that another namespace has");
+  check.success(scene.write(kReservedType, 1), "Write with a reserved type in a namespace without");
+  scene.nsid = other;
+  scene.disable_streams();
 }
 
 CONFORMANCE_CASE(released_streams_are_closed, "nvme.streams.release", roles::controller, needs(has_directives), needs(has_namespace),
