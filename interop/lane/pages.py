@@ -14,7 +14,7 @@ AREAS = ("fabrics", "discovery", "nvme", "tcp", "rdma", "cm", "auth", "mctp", "m
 TRANSPORTS = {"rdma": "RDMA", "tcp": "TCP"}
 # Who it is, and where its sources are, by how the path in a profile begins.
 PARTS = (("host/tcp.c", "nvme-tcp, Linux's host", "drivers/nvme/"), ("host/", "Linux's NVMe host", "drivers/nvme/"),
-         ("hw/nvme/", "QEMU's NVMe drive", ""), ("sw/rxe/", "rdma_rxe", "drivers/infiniband/"),
+         ("hw/nvme/", "QEMU's NVMe drive", ""), ("lib/nvmf/", "SPDK's target", ""), ("sw/rxe/", "rdma_rxe", "drivers/infiniband/"),
          ("core/cm.c", "ib_cm", "drivers/infiniband/"), ("", "nvmet", "drivers/nvme/target/"))
 
 

@@ -18,7 +18,7 @@ def lines_of(name):
     return yaml.safe_load((PROFILES / f"{name}.yaml").read_text())["deviations"]
 
 
-@pytest.mark.parametrize("name", ["linux-6.1", "linux-6.12", "linux-7.3", "qemu-10"])
+@pytest.mark.parametrize("name", ["linux-6.1", "linux-6.12", "linux-7.3", "qemu-10", "spdk-26.05"])
 def test_each_line_is_played_or_says_why_not(fabricbench, name):
     known = {one["name"] for one in fabricbench("list", "--deviations", "--json").json["deviations"]}
     for line in lines_of(name):
