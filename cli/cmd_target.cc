@@ -148,8 +148,15 @@ void TargetSockets::add(const conformance::FabricUrl& url, bool discovery_only) 
     for (const auto& disk : target_->subsystems()) target_->hide(port, *disk);
   }
   port.set_leniency(terms_.left_out);
-  port.on_refused([](const subsystem::RefusedCommand& refused) {
-    if (subsystem::worth_a_line(refused)) std::fprintf(stderr, "%s\n", subsystem::line_for(refused).c_str());
+  // Who polls with a taken identifier does it again and again: what is let pass on a connection is worth one line.
+  port.on_refused([told = std::string()](const subsystem::RefusedCommand& refused) mutable {
+    if (!subsystem::worth_a_line(refused)) return;
+    if (refused.let_pass && !refused.same_cid.empty()) {
+      const std::string about = to_string(refused.peer) + " " + std::string(refused.check);
+      if (about == told) return;
+      told = about;
+    }
+    std::fprintf(stderr, "%s\n", subsystem::line_for(refused).c_str());
   });
   try {
     auto fabric = listen(url, target_->acceptor(options.portid));
