@@ -123,10 +123,20 @@ CONFORMANCE_CASE(reserved_fields_of_completions_are_zero, "nvme.completion.reser
   IoScene scene(bench);
   const auto read = scene.read(0, 1);
   const auto identify = scene.association.admin().send(host::identify(nvme::Cns::controller), nvme::kIdentifySize).wait();
+  const auto judge = [&](const host::RawReply& reply) {
+    check.equal("phase", reply.cqe.get(nvme::cqe::phase), 0);
+    check.equal("SQID", reply.cqe.get(nvme::cqe::sqid), 0);
+  };
   for (const host::RawReply* reply : {&read, &identify}) {
     check.require_success(*reply);
-    check.equal("phase", reply->cqe.get(nvme::cqe::phase), 0);
-    check.equal("SQID", reply->cqe.get(nvme::cqe::sqid), 0);
+    judge(*reply);
+  }
+  // So it is in the answers to Connect, whatever they say.
+  const std::uint16_t qid = bench.io_qid(1);
+  for (const auto& reply : {bench.raw_queue().send(bench.connect_command()).wait(),
+                            scene.association.io_transport(qid).send(scene.association.io_connect(qid)).wait()}) {
+    check.precondition(reply.answered(), "Connect is answered");
+    judge(reply);
   }
 }
 
