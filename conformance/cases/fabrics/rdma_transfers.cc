@@ -1,4 +1,6 @@
 // NVMe over RDMA, further rules: where data goes, what a response looks like, lists of descriptors in a capsule.
+#include <algorithm>
+
 #include "conformance/cases/fabrics/common.h"
 #include "conformance/cases/fabrics/own_device.h"
 #include "conformance/runner/host_bench.h"
@@ -140,6 +142,27 @@ CONFORMANCE_CASE(a_response_has_sixteen_bytes, "fabrics.rdma.response.size", rol
   const host::RawReply reply = association.admin().send(command).wait();
   check.require(reply.answered(), "a response of 16 bytes", reply.end ? reply.end->text : "none");
   check.success(reply, "Get Features");
+}
+
+// Asks for nothing that is learned from data: where none arrives, this is the case that says so.
+CONFORMANCE_CASE(identify_data_arrives_over_rdma, "fabrics.rdma.read-data.admin", roles::controller) {
+  RawAssociation& association = bench.associate({.enable = false});
+  const Duration limit = ready_limit(association);
+  check.precondition_success(association.set_property(prop::cc, association.enabling_cc()), "Property Set of CC");
+  check.precondition(association.wait_csts(1, 1, limit), "CSTS.RDY is 1 within CAP.TO");
+  host::RawQueue::Exposed& memory = association.admin().expose(Bytes(nvme::kIdentifySize, kUntouched));
+  const auto identify = host::as_sqe(host::identify(nvme::Cns::controller));
+  const host::RawReply reply = association.admin().send_command(with_sgl(identify, memory.sgl(nvme::kIdentifySize))).wait();
+  const Bytes at_response = memory.data;
+  check.require_success(answered(check, reply), "Identify Controller");
+  // What follows the power states is the vendor's own, and may look like anything.
+  constexpr std::size_t kEnd = 3072, kPiece = 512;
+  for (std::size_t at = 0; at < kEnd; at += kPiece) {
+    const ByteView piece = ByteView{at_response}.subspan(at, kPiece);
+    const bool written = std::any_of(piece.begin(), piece.end(), [](std::uint8_t byte) { return byte != kUntouched; });
+    const std::string what = "the data of Identify Controller from byte " + std::to_string(at) + " on is in host memory";
+    if (!check.that(written, what, "the memory is as it was")) return;
+  }
 }
 
 CONFORMANCE_CASE(read_data_goes_to_the_command_s_own_memory, "fabrics.rdma.read-data.complete", roles::controller, needs{&a_namespace}) {

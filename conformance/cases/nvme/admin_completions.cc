@@ -263,7 +263,7 @@ CONFORMANCE_CASE(identify_of_all_namespaces_needs_management, "nvme.identify.nam
   check.status(bench.associate().admin().send(command, 4096).wait(), kNoNamespace, "CNS 00h of all namespaces");
 }
 
-CONFORMANCE_CASE(fused_admin_commands_are_refused, "nvme.fused.admin", roles::controller, reaches{"admin.fuse"}) {
+CONFORMANCE_CASE(fused_admin_commands_are_refused, "nvme.fused.admin", roles::controller, budget{10_s}, reaches{"admin.fuse"}) {
   auto command = host::identify(Cns::controller);
   command.set(nvme::sqe::fuse, nvme::Fuse::reserved);
   check.refused(bench.associate().admin().send(command, nvme::kIdentifySize).wait(), "Identify with FUSE 11b");

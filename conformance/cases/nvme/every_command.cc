@@ -309,6 +309,7 @@ CONFORMANCE_CASE(transfers_of_exactly_mdts_are_whole, "nvme.transfer.mdts-every"
     holds(check, space, 0, data, "MDTS of data, " + space.name());
     const auto longer = pattern(0x27, count + 1, space.block_bytes);
     check.status(space.write(0, longer), sc::invalid_field, "Write above MDTS, " + space.name());
+    if (!io.connected()) return;  // the others would only say so once more
     check.status(space.read(0, count + 1), sc::invalid_field, "Read above MDTS, " + space.name());
     if (compares) {
       check.success(space.send(IoOpcode::compare, 0, count, data), "Compare of MDTS, " + space.name());

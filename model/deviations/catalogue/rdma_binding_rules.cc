@@ -7,7 +7,7 @@ namespace fb::deviations {
 
 namespace {
 
-constexpr std::uint8_t kRead = 0x02, kGetFeatures = 0x0A;
+constexpr std::uint8_t kRead = 0x02, kIdentify = 0x06, kGetFeatures = 0x0A;
 
 /// Departs at a point while the newest command of admin or I/O queues has this opcode.
 class DepartsForOpcode : public SubsystemHooks {
@@ -36,6 +36,9 @@ struct AnswersInTwo final : DepartsForOpcode {
 };
 struct WritesHalf final : DepartsForOpcode {
   WritesHalf() : DepartsForOpcode("rdma.data.short", false, kRead) {}
+};
+struct WritesHalfOfIdentify final : DepartsForOpcode {
+  WritesHalfOfIdentify() : DepartsForOpcode("rdma.data.short", true, kIdentify) {}
 };
 struct WritesAgain final : DepartsForOpcode {
   WritesAgain() : DepartsForOpcode("rdma.data.again_after_response", false, kRead) {}
@@ -72,6 +75,8 @@ DEVIATION(rdma_response_in_two, "fabrics.rdma.response.single-send", Product::co
           hooks<AnswersInTwo>());
 DEVIATION(rdma_writes_half, "fabrics.rdma.read-data.complete", Product::controller, "writes half of the data of a Read",
           hooks<WritesHalf>());
+DEVIATION(rdma_writes_half_of_identify, "fabrics.rdma.read-data.admin", Product::controller, "writes half of the data of Identify",
+          hooks<WritesHalfOfIdentify>());
 DEVIATION(rdma_writes_to_first_key, "fabrics.rdma.read-data.complete", Product::controller,
           "writes the data of a Read to the memory of an earlier one", hooks<WritesToFirst>());
 DEVIATION(rdma_writes_again, "fabrics.rdma.read-data.ended", Product::controller, "writes the data once more after the response",
