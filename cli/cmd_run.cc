@@ -188,8 +188,9 @@ std::optional<Stopped> meet(Product& product, bool report) {
   return std::nullopt;
 }
 
-/// How run_cases() begins its remark about a controller that a well-behaved host could not use.
-constexpr std::string_view kUndecided = "not all cases could be decided: ";
+/// How run_cases() begins its remark about a controller that a well-behaved host could not use; the second where what it declares
+/// could be read all the same.
+constexpr std::string_view kUndecided = "not all cases could be decided: ", kByHand = "the product was read by hand: ";
 
 /// Deviations that no case of this run could have caught: a run that passes says nothing about them.
 std::vector<std::string> deviations_without_effect(const deviations::DeviationSet& chosen, const RunResult& run) {
@@ -240,8 +241,11 @@ int finish(const RunArguments& arguments, RunResult& run, const ReportFacts& fac
     throw UserError(fmt::format("{}: no case could be decided; {}: {}", facts.dut, open->info->name, open->reason));
   }
   // Nor is a product that no host can use, if no case says which rule it breaks.
-  const auto part = std::ranges::find_if(run.remarks, [](const std::string& one) { return one.starts_with(kUndecided); });
-  if (!summary.red && part != run.remarks.end()) throw UserError(facts.dut + ": " + *part);
+  for (const std::string& remark : run.remarks) {
+    const bool by_hand = remark.starts_with(kByHand) && open != run.cases.end();
+    if (summary.red || (!by_hand && !remark.starts_with(kUndecided))) continue;
+    throw UserError(facts.dut + ": " + std::string(kUndecided) + remark.substr(by_hand ? kByHand.size() : kUndecided.size()));
+  }
   return summary.red ? exit_code::red : exit_code::good;
 }
 

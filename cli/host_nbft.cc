@@ -130,12 +130,18 @@ int write_table(HostSession& session, const NbftArguments& arguments) {
     one.cntlid = controller.facts().cntlid;
   }
   const Bytes bytes = nbft::build(table);
+  const std::size_t count = table.namespaces.size();
   std::ofstream file(arguments.output, std::ios::binary | std::ios::trunc);
   file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   file.close();
   if (!file) throw UserError(arguments.output + ": cannot be written: " + std::strerror(errno));
-  fmt::print("{}: {} bytes, {} of {} at {}\n", arguments.output, bytes.size(), counted(table.namespaces.size(), "namespace"), nqn,
-             to_string(to));
+  if (arguments.json) {
+    const Json json = {
+        {"file", arguments.output}, {"bytes", bytes.size()}, {"namespaces", count}, {"nqn", nqn}, {"address", to_string(to)}};
+    fmt::print("{}\n", json.dump(2));
+  } else {
+    fmt::print("{}: {} bytes, {} of {} at {}\n", arguments.output, bytes.size(), counted(count, "namespace"), nqn, to_string(to));
+  }
   return exit_code::good;
 }
 
@@ -272,7 +278,9 @@ bool is_there(const nbft::Table& table, const nbft::BootNamespace& wanted, const
                                     wanted.nid.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(16, identity.size() - 1)));
     const bool same_nsid = wanted.nsid == 0 || space->nsid() == wanted.nsid;
     if (same_nsid && (wanted.nid_type == 0 || same_id)) {
-      fmt::print("namespace {}: {} blocks of {} bytes at {}\n", wanted.index, space->blocks(), space->block_bytes(), host.url);
+      if (!arguments.json) {
+        fmt::print("namespace {}: {} blocks of {} bytes at {}\n", wanted.index, space->blocks(), space->block_bytes(), host.url);
+      }
       return true;
     }
   }
@@ -284,18 +292,27 @@ int connect_table(const NbftArguments& arguments) {
   const nbft::Table table = read_table(arguments.file);
   if (table.namespaces.empty()) throw UserError(arguments.file + ": the table names no namespace");
   bool all = true;
+  Json json = Json::array();
+  const auto tell = [&](const nbft::BootNamespace& one, std::string_view outcome) {
+    json.push_back({{"index", one.index}, {"url", url_of(one)}, {"nsid", one.nsid}, {"outcome", outcome}});
+  };
   for (const nbft::BootNamespace& one : table.namespaces) {
     if (one.nqn == fabrics::kDiscoveryNqn) {
-      fmt::print("namespace {}: not known yet; it is left to discovery at {}\n", one.index, url_of(one));
+      if (!arguments.json) fmt::print("namespace {}: not known yet; it is left to discovery at {}\n", one.index, url_of(one));
+      tell(one, "left to discovery");
       continue;
     }
     try {
-      all = is_there(table, one, arguments) && all;
+      const bool there = is_there(table, one, arguments);
+      tell(one, there ? "there" : "not there");
+      all = all && there;
     } catch (const UserError& problem) {
       std::fprintf(stderr, "fabricbench: namespace %u: %s\n", one.index, problem.what());
+      tell(one, "no connection");
       all = false;
     }
   }
+  if (arguments.json) fmt::print("{}\n", Json{{"namespaces", std::move(json)}}.dump(2));
   return all ? exit_code::good : exit_code::red;
 }
 
@@ -311,6 +328,7 @@ void add_common(CLI::App& command, HostArguments& arguments) {
 void add_nbft(CLI::App& host, Outcome& outcome) {
   CLI::App* nbft = host.add_subcommand("nbft", "NVMe Boot Firmware Table: write, show, connect");
   nbft->require_subcommand(1);
+  set_help(*nbft, "  fabricbench host nbft show /sys/firmware/acpi/tables/NBFT\n", exit_codes("success", "a namespace is not there"));
   auto arguments = std::make_shared<NbftArguments>();
 
   CLI::App* write = nbft->add_subcommand("write", "Connect, and write a table that names all namespaces");
@@ -322,6 +340,7 @@ void add_nbft(CLI::App& host, Outcome& outcome) {
   write->add_flag("--hdr-digest", arguments->host.header_digest, "Header digests");
   write->add_flag("--data-digest", arguments->host.data_digest, "Data digests");
   add_common(*write, arguments->host);
+  write->add_flag("--json", arguments->json, "Print the result as one JSON document");
   set_help(*write, "  fabricbench host nbft write tcp://192.0.2.7:4420 --output NBFT\n  nvme nbft show --nbft-path .\n",
            exit_codes("written", "the connection was lost"));
   write->callback([arguments, &outcome] {
@@ -341,6 +360,7 @@ void add_nbft(CLI::App& host, Outcome& outcome) {
   CLI::App* connect = nbft->add_subcommand("connect", "Connect to all that a table names, as an operating system does at boot");
   connect->add_option("file", arguments->file, "The table")->required()->type_name("FILE");
   add_common(*connect, arguments->host);
+  connect->add_flag("--json", arguments->json, "Print the result as one JSON document");
   set_help(*connect, "  fabricbench host nbft connect NBFT\n", exit_codes("every namespace is there", "a namespace is not there"));
   connect->callback([arguments, &outcome] { outcome.code = connect_table(*arguments); });
 }

@@ -121,7 +121,8 @@ def test_captures_dissect_cleanly(fabricbench, tmp_path, wireshark_home):
     # Wireshark 4.0 reads range descriptors up to the end of log page 0Eh and beyond, whatever NLRD says, and an entry of the
     # error log beyond its 64 bytes.
     # So it does with log pages that are read after events, in part.
-    misread = ("nvme.lba-status.", "nvme.log.error-reserved", "nvme.host.aer.each")
+    # It crashes where an NVMe/TCP queue is nearly full of Writes.
+    misread = ("nvme.lba-status.", "nvme.log.error-reserved", "nvme.host.aer.each", "tcp.data.several-commands")
     captures = [tmp_path / case["capture"] for case in results["cases"]
                 if case["capture"] and not case["sends_malformed"] and not case["requirement"].startswith(misread)]
     # Most of the time goes into opening them: one in five is opened.

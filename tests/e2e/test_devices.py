@@ -13,7 +13,7 @@ def verdicts(fabricbench, *options):
     return {case["name"]: (case["verdict"], case.get("reason", "")) for case in json.loads(result.out)["cases"]}
 
 
-@pytest.mark.parametrize("device, absent", [("ND:default", 66), ("NDK:default", 58)])
+@pytest.mark.parametrize("device, absent", [("ND:default", 67), ("NDK:default", 59)])
 def test_the_same_verdicts(fabricbench, device, absent):
     bare, behind = verdicts(fabricbench), verdicts(fabricbench, "--device", device)
     skipped = {name: reason for name, (verdict, reason) in behind.items() if verdict == "skip"}

@@ -15,12 +15,13 @@ from conftest import PROGRAM, Target
 COMMANDS = [[], ["run"], ["init"], ["selftest"], ["list"], ["requirements"], ["report"], ["statement"], ["catalogue"],
             ["proxy"], ["ctl"], ["replay"], ["campaign"], ["shrink"], ["check"], ["devices"],
             ["target"], ["target", "drive"], ["host"], *[["host", one] for one in ("discover", "connect", "identify", "read", "write", "zones", "append", "zone",
-                                                             "io", "drive")],
+                                                             "io", "drive", "nbft")],
+            *[["host", "nbft", one] for one in ("write", "show", "connect")],
             ["mctp"], ["mctp", "drive"], ["mctp", "exec"], ["mctp", "proxy"], ["mctp", "serve"],
             ["networkdirect"], *[["networkdirect", one] for one in ("install", "remove", "list", "verify")]]
 NAMES = [" ".join(one) or "fabricbench" for one in COMMANDS]
 #: Their standard output is not theirs alone: a protocol, groups of commands.
-WITHOUT_JSON = {"fabricbench", "host", "host drive", "mctp", "mctp drive", "networkdirect", "target drive"}
+WITHOUT_JSON = {"fabricbench", "host", "host drive", "host nbft", "mctp", "mctp drive", "networkdirect", "target drive"}
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=NAMES)

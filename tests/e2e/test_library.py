@@ -16,6 +16,7 @@ SET_UP = {
     "discovery_without_events_takes_no_keep_alive",
     "h2cdata_below_its_r2t_is_fatal",
     "size_limits_of_commands_hold",
+    "streams_go_any_way",
 }
 
 

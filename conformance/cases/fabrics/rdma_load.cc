@@ -94,7 +94,8 @@ class Crowd {
     }
     const auto count = static_cast<std::uint32_t>(1 + (i * 5 + round * 7) % most_);
     // Where that is allowed, the memory of every fourth is larger than its data, by the end of a descriptor and by one more.
-    const bool larger = longer_ && i % 4 == 1;
+    const std::uint64_t most = bench_.declared().transfer_max();
+    const bool larger = longer_ && i % 4 == 1 && (most == 0 || bytes + 10 <= most);
     Bytes list;
     SglDescriptor only;
     std::uint32_t done = 0, end = kRoom;

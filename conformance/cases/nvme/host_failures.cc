@@ -162,6 +162,7 @@ void much_to_ask(EmbeddedSetup& setup) {
   setup.subsystem.ana = true;
   setup.subsystem.metadata = true;
   setup.subsystem.zoned = {.supported = true, .append_limit = 1};
+  setup.subsystem.version = std::max(setup.subsystem.version, fabrics::version(2, 0, 0));  // the first with several command sets
   setup.namespaces.push_back({.nsid = 3, .blocks = 1024, .zones = {.zone_blocks = 64}});
   setup.namespaces.push_back({.nsid = 5, .blocks = 77, .metadata_bytes = 8, .protection_type = 1});
 }
@@ -171,8 +172,8 @@ const arranged a_host_that_has_much_to_ask{"namespaces of several command sets, 
 bool is_needed(const Kind& kind) {
   const bool feature = kind.opcode == kSetFeatures && kind.about == kNumberOfQueues;
   const bool page = kind.opcode == opcode::kIdentify && kind.about <= 0x03;
-  const bool fabrics = is_fabrics(kind) && (kind.about != kConnect || kind.qid < 2);
-  return fabrics || feature || page || (kind.opcode == opcode::kGetLog && kind.about == kAnaLog);
+  // Whether a host goes on with fewer I/O queues than it wanted is its own choice.
+  return is_fabrics(kind) || feature || page || (kind.opcode == opcode::kGetLog && kind.about == kAnaLog);
 }
 
 }  // namespace

@@ -21,6 +21,8 @@ constexpr unsigned kSteps = 200;
 void with_key_values(EmbeddedSetup& setup) {
   setup.subsystem.key_value = {.supported = true, .formats = {{.value_max = kValueMax}}};
   setup.subsystem.mdts = 1;
+  setup.connect.transfer_max_bytes = host::ConnectOptions{}.transfer_max_bytes;
+  setup.subsystem.version = std::max(setup.subsystem.version, fabrics::version(2, 0, 0));  // the first with several command sets
   setup.namespaces.push_back({.nsid = kNsid, .key_value_bytes = 1 << 20});
 }
 const arranged a_user_of_key_values{"a key value namespace, and a user who asks for every command", &with_key_values};
