@@ -114,8 +114,8 @@ class ShortDescriptors {
 
 }  // namespace
 
-CONFORMANCE_CASE(every_descriptor_that_is_too_short_is_refused, "fabrics.sgl.too-short", roles::controller, over_rdma,
-                 needs{&a_namespace}, sends_malformed) {
+CONFORMANCE_CASE(every_descriptor_that_is_too_short_is_refused, "fabrics.sgl.too-short", roles::controller, over_rdma, needs{&a_namespace},
+                 sends_malformed) {
   RawAssociation& association = bench.associate();
   host::RawQueue& io = association.open_io();
   ShortDescriptors descriptors(check);
