@@ -1,4 +1,4 @@
-"""The proxy between two sides that are both somebody else's: Linux is the host and Linux is the controller, and every byte
+"""The proxy between two foreign products: Linux is the host and Linux is the controller, and every byte
 passes the proxy on its way. Host and controller are in one guest, each with an address of its own."""
 
 import json
@@ -58,11 +58,11 @@ def pass_through(scene: Scene, transport: str) -> str:
             use(guest, transport)
             faults = ended(scene, proxy, "faults")
         close(guest, linux.nvmet_down(transport))
-    struck = sum(remark.startswith("fault: ") for remark in faults["remarks"])
-    if struck < 5:
-        raise CellFailure(f"only {struck} faults occurred")
+    occurred = sum(remark.startswith("fault: ") for remark in faults["remarks"])
+    if occurred < 5:
+        raise CellFailure(f"only {occurred} faults occurred")
     rules = {case["requirement"] for case in quiet["cases"]}
-    return f"{len(rules)} rules had something to check; {struck} faults on the way, every byte equal"
+    return f"{len(rules)} rules had something to check; {occurred} faults on the way, every byte equal"
 
 
 def start(scene: Scene, transport: str, name: str, *options: str) -> Running:

@@ -44,7 +44,7 @@ CONFORMANCE_CASE(connections_that_come_and_go_are_answered, "cm.dreq.answered", 
     check.equal("local comm ID of the DREP of " + which, said.get(cm::drep::local_comm_id), c.facts.remote_comm_id);
     check.equal("remote comm ID of the DREP of " + which, said.get(cm::drep::remote_comm_id), c.facts.local_comm_id);
     check.equal("transaction of the DREP of " + which, tid_of(*drep), tid_of(dreq));
-    check.that(ended(c), "the program on the product is told of the end of " + which, "it was not");
+    check.that(ended(c), "the program on the product is informed of the end of " + which, "it was not");
     if (i % 3 != 0) continue;
     const auto refused = bench.peer().connect({.port = kPlainPort, .mtu_code = 1}, false);
     check.precondition(refused.has_value(), "a REP comes for a REQ that is to be refused afterwards");
