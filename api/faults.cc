@@ -9,14 +9,6 @@
 
 namespace fabricbench {
 
-namespace {
-
-void reseal(const fb::Endpoint& source, const fb::Endpoint& destination, fb::MutableBytes payload) {
-  fb::softroce::seal_icrc(fb::softroce::IcrcPath(source, destination), payload, fb::IpFacts{});
-}
-
-}  // namespace
-
 fb::net::Verdict Faults::Part::on_packet(fb::net::PacketContext& packet) {
   fb::net::Verdict verdict;
   if (network_faults_ != nullptr) verdict = network_faults_->on_packet(packet);
@@ -59,7 +51,7 @@ Faults::Part::Direction& Faults::Part::direction(const std::string& from, const 
 
 void Faults::Part::install(std::function<std::vector<fb::fault::Decision>(const fb::fault::Place&)> draw) {
   points_ = std::make_unique<fb::fault::Points>(*world, std::move(draw));
-  network_faults_ = std::make_unique<fb::fault::NetworkFaults>(*points_, &reseal);
+  network_faults_ = std::make_unique<fb::fault::NetworkFaults>(*points_, &fb::softroce::reseal);
 }
 
 namespace {

@@ -74,9 +74,9 @@ void bind_faults(py::module_& m) {
   });
   m.def("remarks", [](Between& between) { return between.remarks(); });
   m.def("entrance", [](const std::shared_ptr<Box>& box, Between& between, const Held<Machine>& machine, const std::string& address,
-                       std::uint16_t port) {
+                       std::uint16_t port, const std::string& transport) {
     box->check();
-    const Endpoint at = between.entrance({address_of(py::str(address), "address"), port}, machine->address());
+    const Endpoint at = between.entrance({address_of(py::str(address), "address"), port}, *machine, transport);
     return py::make_tuple(to_string(at.address), at.port);
   });
   m.def("fault_kinds", [] {

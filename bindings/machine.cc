@@ -1,6 +1,8 @@
 #include "bindings/machine.h"
 
+#include "base/assert.h"
 #include "base/or_throw.h"
+#include "model/proxy/tcp_proxy.h"
 #include "sim/net/udp_port.h"
 #include "sim/rdma/softroce/icrc.h"
 
@@ -8,8 +10,12 @@ namespace fb::python {
 
 namespace {
 
-void reseal(const Endpoint& source, const Endpoint& destination, MutableBytes payload) {
-  softroce::seal_icrc(softroce::IcrcPath(source, destination), payload, IpFacts{});
+/// Of a machine whose packets and streams something else shows.
+net::RealHostOptions untraced() {
+  net::RealHostOptions options;
+  options.streams_traced = options.datagrams_traced = false;
+  options.segmentation = false;  // every datagram has the same IP header, which a filter relies on
+  return options;
 }
 
 }  // namespace
@@ -17,7 +23,7 @@ void reseal(const Endpoint& source, const Endpoint& destination, MutableBytes pa
 Fabric::Fabric(Box& box, const net::LinkOptions& links, std::unique_ptr<Faults> faults)
     : network_(box.world(), links), control_(box), faults_(std::move(faults)) {
   if (faults_ != nullptr) {
-    network_faults_ = std::make_unique<fault::NetworkFaults>(*faults_->points, &reseal);
+    network_faults_ = std::make_unique<fault::NetworkFaults>(*faults_->points, &softroce::reseal);
     control_.set_next(network_faults_.get(), network_faults_.get());
   }
   network_.set_filter(&control_);
@@ -36,7 +42,7 @@ net::StreamHost& Machine::streams() {
   if (sim_ != nullptr) return *sim_;
   if (streams_ != nullptr) return *streams_;
   if (hidden_ && !local_.own_link()) {
-    streams_ = std::make_unique<net::RealHost>(world_, net::RealHostOptions{.streams_traced = false});
+    streams_ = std::make_unique<net::RealHost>(world_, untraced());
   } else {
     streams_ = or_throw(net::open_local_streams(world_, local_));
   }
@@ -45,8 +51,26 @@ net::StreamHost& Machine::streams() {
 
 net::DatagramHost& Machine::datagrams() {
   if (sim_ != nullptr) return *sim_;
-  if (datagrams_ == nullptr) datagrams_ = or_throw(net::open_local_host(world_, local_));
+  if (datagrams_ != nullptr) return *datagrams_;
+  if (!hidden_) {
+    datagrams_ = or_throw(net::open_local_host(world_, local_));
+    return *datagrams_;
+  }
+  if (local_.own_link()) throw UserError("address: faults in real time need an address of this machine, not an Ethernet link");
+  unfiltered_ = std::make_unique<net::RealHost>(world_, untraced());
+  auto filtered = std::make_unique<net::FilteredHost>(
+      world_, *unfiltered_,
+      net::FilteredHostOptions{"host->target", "target->host", std::string(proxy::actors::towards_controller),
+                               std::string(proxy::actors::controller)});
+  filtered_ = filtered.get();
+  datagrams_ = std::move(filtered);
   return *datagrams_;
+}
+
+void Machine::set_packet_faults(net::LinkFilter& faults) {
+  BENCH_ASSERT(hidden_, "packets of a machine in a world without faults are not filtered");
+  datagrams();
+  filtered_->set_filter(&faults);
 }
 
 softroce::SoftRoceDevice& Machine::device(std::unique_ptr<softroce::SoftHooks> hooks) {

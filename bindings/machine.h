@@ -13,6 +13,7 @@
 #include "model/tls/tls_side.h"
 #include "sim/fault/network_faults.h"
 #include "sim/fault/plan.h"
+#include "sim/net/filtered_host.h"
 #include "sim/net/local_host.h"
 #include "sim/net/network.h"
 #include "sim/rdma/softroce/softroce.h"
@@ -51,7 +52,7 @@ class Fabric {
 class Machine {
  public:
   Machine(Box& box, Fabric& fabric, std::string name, const IpAddress& address);
-  /// `hidden`: the trace does not show its streams, because a proxy shows what passes.
+  /// `hidden`: the trace does not show its streams and packets: a proxy or a filter shows what passes.
   Machine(Box& box, std::string name, const net::LocalHost& local, bool hidden);
 
   const std::string& name() const { return name_; }
@@ -63,6 +64,8 @@ class Machine {
   bool has_device() const { return device_ != nullptr; }
   net::StreamHost& streams();
   net::DatagramHost& datagrams();
+  /// Of a hidden machine: from now on its packets pass the faults. They outlive it.
+  void set_packet_faults(net::LinkFilter& faults);
   /// Null in real time.
   Fabric* fabric() { return fabric_; }
   /// Of programs that have not asked for the device yet.
@@ -78,7 +81,9 @@ class Machine {
   net::LocalHost local_;
   bool hidden_ = false;
   net::SimHost* sim_ = nullptr;
+  std::unique_ptr<net::DatagramHost> unfiltered_;  // of a hidden machine
   std::unique_ptr<net::DatagramHost> datagrams_;
+  net::FilteredHost* filtered_ = nullptr;
   std::unique_ptr<net::StreamHost> streams_;
   std::uint8_t mtu_code_max_ = 5;
   std::unique_ptr<softroce::SoftHooks> hooks_;

@@ -75,9 +75,7 @@ class Path(NamedTuple):
 def _where(host: Host, to: Subsystem | Port | str, portid: int | None = None, subnqn: str | None = None) -> tuple[str, int, str]:
     address, port, nqn = _named(host, to, portid, subnqn)
     if (between := host._world._between) is not None:
-        if host.transport != "tcp":
-            raise ValueError(f"connect: faults in real time act on NVMe/TCP, and this host speaks {host.transport}")
-        address, port = _core.entrance(host._world._core, between, host._machine, address, port)
+        address, port = _core.entrance(host._world._core, between, host._machine, address, port, host.transport)
     return address, port, nqn
 
 

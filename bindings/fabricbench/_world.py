@@ -103,9 +103,10 @@ class World:
     In virtual time (the default) a run is a pure function of the script and of `seed`: the same digest every time, and
     hours cost what happens in them. With ``real=True`` the same engines talk to real products over sockets.
 
-    `faults` is a Plan or a Schedule of what happens in this world. In real time a proxy inside the world stands in front of
-    each controller that its hosts and raw queues connect to, and causes those of NVMe/TCP (SetupError names a fault that a
-    proxy cannot cause); a capture shows both connections of the proxy. `record` keeps a capture and the exchange;
+    `faults` is a Plan or a Schedule of what happens in this world. In real time they happen on the way from its hosts and
+    raw queues to a product. Over TCP a proxy inside the world stands in front of each controller, and a capture shows both
+    connections of the proxy; over RDMA they are faults of packets, and a capture shows what the product sent and received.
+    SetupError names a fault that cannot be caused there. `record` keeps a capture and the exchange;
     `monitors` checks the trace against the rules that apply to any trace. Close it, or use it in a ``with`` statement.
     """
 

@@ -19,10 +19,6 @@ IpAddress path_address(std::size_t path) { return IpAddress::v4(10, 0, 1, static
 
 std::string numbered(const char* name, std::size_t index) { return index == 0 ? std::string(name) : fmt::format("{}{}", name, index + 1); }
 
-void reseal(const Endpoint& source, const Endpoint& destination, MutableBytes payload) {
-  softroce::seal_icrc(softroce::IcrcPath(source, destination), payload, IpFacts{});
-}
-
 net::LinkOptions link_options(const FabricShape& shape) {
   net::LinkOptions link;
   link.latency = Duration::us(5);
@@ -37,7 +33,7 @@ FabricScene::FabricScene(World& world, const FabricShape& shape, fault::Points& 
     : world_(world),
       shape_(shape),
       points_(points),
-      link_faults_(points, &reseal),
+      link_faults_(points, &softroce::reseal),
       network_(world, link_options(shape)),
       hooks_(world, points, "target", deviations.subsystem_hooks()) {
   network_.set_filter(&link_faults_);

@@ -72,9 +72,7 @@ class RdmaLine final : public ProductLine {
         machine_(world, untraced()),
         filtered_(world, machine_,
                   {"host->target", "target->host", std::string(proxy::actors::towards_controller), std::string(proxy::actors::controller)}),
-        faults_(points, [](const Endpoint& source, const Endpoint& destination, MutableBytes payload) {
-          softroce::seal_icrc(softroce::IcrcPath(source, destination), payload, IpFacts{});
-        }) {
+        faults_(points, &softroce::reseal) {
     softroce::SoftRoceOptions options;
     options.name = "campaign";
     options.address = or_throw(net::local_address_towards(product_.to));

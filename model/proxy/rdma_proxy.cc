@@ -30,7 +30,8 @@ namespace {
 constexpr std::size_t kMadAt = roce::Bth::size + roce::Deth::size;
 constexpr std::size_t kMadPacketBytes = kMadAt + cm::kMadBytes + roce::kIcrcBytes;
 constexpr std::size_t kLeast = roce::Bth::size + roce::kIcrcBytes;
-constexpr std::uint32_t kLogPagesMost = 64;  // of one connection; older ones are forgotten
+constexpr std::uint32_t kLogPagesMost = 64;    // of one connection; older ones are forgotten
+constexpr std::uint32_t kQuestionsMost = 256;  // of hosts to the connection manager, likewise
 
 Endpoint roce_port(const IpAddress& address) { return {address, roce::kUdpPort}; }
 
@@ -208,7 +209,7 @@ std::optional<IpAddress> RdmaProxy::Way::mad_of_host(const IpAddress& host, Muta
     }
     default:
       asked_by_[header.get(cm::mad::tid)] = host;
-      if (asked_by_.size() > kLogPagesMost) asked_by_.erase(asked_by_.begin());
+      if (asked_by_.size() > kQuestionsMost) asked_by_.erase(asked_by_.begin());
       return to_;
   }
 }

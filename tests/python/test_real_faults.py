@@ -1,6 +1,6 @@
-"""Faults in real time: a proxy of the world stands in front of the controller."""
+"""Faults in real time, on the way to a controller in another process."""
 
-import socket
+import contextlib
 import subprocess
 import sys
 
@@ -12,18 +12,27 @@ from conftest import PACKAGE, ROOT
 PROGRAM = ROOT / "build" / "release" / "bin" / "fabricbench"
 
 
-@pytest.fixture
-def product():
-    """The URL of a controller in another process."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    target = subprocess.Popen([PROGRAM, "target", "--listen", f"tcp://127.0.0.1:{port}", "--namespace", "16M"], stdout=subprocess.PIPE,
-                              text=True)
+@contextlib.contextmanager
+def target_at(url):
+    target = subprocess.Popen([PROGRAM, "target", "--listen", url, "--namespace", "16M"], stdout=subprocess.PIPE, text=True)
     _, url, nqn = target.stdout.readline().split()
     yield f"{url}/{nqn}"
     target.terminate()
     target.wait()
+
+
+@pytest.fixture
+def product():
+    """The URL of a controller in another process."""
+    with target_at("tcp://127.0.0.1:0") as url:
+        yield url
+
+
+@pytest.fixture
+def rdma_product():
+    """The same over RDMA."""
+    with target_at("rdma://127.0.0.14:4420") as url:
+        yield url
 
 
 def faulty(*rules: fb.Rule) -> fb.World:
@@ -79,21 +88,41 @@ def test_a_schedule_strikes_where_it_says(product):
 
 
 def test_a_schedule_for_another_place_is_refused():
-    with pytest.raises(fb.SetupError, match="there is no place 'packet:host->target'"):
-        fb.World(real=True, faults=fb.Schedule(["packet:host->target#7 drop"]))
+    with pytest.raises(fb.SetupError, match="there is no place 'packet:host->host'"):
+        fb.World(real=True, faults=fb.Schedule(["packet:host->host#7 drop"]))
 
 
-@pytest.mark.parametrize("kind", ["drop", "key_invalidate", "frame_drop", "power_cycle", "fatal"])
+@pytest.mark.parametrize("kind", ["key_invalidate", "frame_drop", "power_cycle", "fatal"])
 def test_what_no_proxy_can_cause_is_refused(kind):
     with pytest.raises(fb.SetupError, match="a proxy for NVMe/TCP cannot reach"):
         fb.World(real=True, faults=fb.Plan([fb.Rule(kind)]))
 
 
-def test_a_host_over_rdma_is_refused():
-    with faulty(fb.Rule("slow")) as world:
-        host = world.host(address="127.0.0.1", transport="rdma")
-        with pytest.raises(ValueError, match="faults in real time act on NVMe/TCP"):
-            host.connect("rdma://127.0.0.3:4420/nqn.2014-08.org.nvmexpress:x")
+def test_packets_to_a_real_product_are_lost_and_sent_again(rdma_product):
+    with faulty(fb.Rule("drop", every=9, most=5), fb.Rule("corrupt", every=31, most=2)) as world:
+        space = world.host(address="127.0.0.1").connect(rdma_product).wait().namespaces[0]
+        for block in range(32):
+            space.write(block, bytes([block]) * space.block_bytes).wait(30)
+        for block in range(32):
+            assert space.read(block, 1).wait(30) == bytes([block]) * space.block_bytes
+        kinds = [strike.decision.split()[1] for strike in world.strikes]
+        assert kinds.count("drop") >= 5 and kinds.count("corrupt") >= 2
+        assert {strike.decision.split("#")[0] for strike in world.strikes} <= {"packet:host->target", "packet:target->host"}
+
+
+def test_a_schedule_drops_one_packet_to_a_product(rdma_product):
+    with fb.World(real=True, faults=fb.Schedule(["packet:host->target#5 drop"])) as world:
+        space = world.host(address="127.0.0.1").connect(rdma_product).wait().namespaces[0]
+        space.read(0, 1).wait(30)
+        assert [strike.decision for strike in world.strikes] == ["packet:host->target#5 drop"]
+
+
+@pytest.mark.parametrize("kind, url, where", [("slow", "rdma://127.0.0.3:4420/nqn.2014-08.org.nvmexpress:x", "NVMe/RDMA"),
+                                              ("drop", "tcp://127.0.0.1:4420/nqn.2014-08.org.nvmexpress:x", "NVMe/TCP")])
+def test_a_fault_that_a_transport_does_not_have_is_refused_at_connect(kind, url, where):
+    with faulty(fb.Rule(kind)) as world:
+        with pytest.raises(fb.SetupError, match=f"a proxy for {where} cannot reach"):
+            world.host(address="127.0.0.1").connect(url)
 
 
 def test_a_test_of_the_plugin_has_its_faults_against_a_real_product(product, tmp_path):

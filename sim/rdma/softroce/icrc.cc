@@ -71,6 +71,10 @@ void seal_icrc(const IcrcPath& path, MutableBytes udp_payload, const IpFacts& ip
   store_le<std::uint32_t>(&udp_payload[packet_bytes], path.compute(udp_payload.first(packet_bytes), ip));
 }
 
+void reseal(const Endpoint& source, const Endpoint& destination, MutableBytes udp_payload) {
+  seal_icrc(IcrcPath(source, destination), udp_payload, IpFacts{});
+}
+
 bool IcrcChecker::check(const Endpoint& source, const Endpoint& destination, ByteView udp_payload, const std::optional<IpFacts>& ip) {
   if (source != source_ || destination != destination_) {
     source_ = source;

@@ -33,6 +33,8 @@ class IcrcPath {
 
 /// Computes and stores the ICRC in the last four bytes of a UDP payload.
 void seal_icrc(const IcrcPath& path, MutableBytes udp_payload, const IpFacts& ip);
+/// The same for a packet of a simulated link, whose IP header is the usual one: after a fault that is to stay unnoticed.
+void reseal(const Endpoint& source, const Endpoint& destination, MutableBytes udp_payload);
 
 /// Checks received packets, also where the IPv4 identification is not known. The ICRC is affine in
 /// the 16 identification bits, so the identification that explains a difference can be solved for;
