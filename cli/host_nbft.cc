@@ -15,9 +15,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/ip_scope.h"
+#include "base/or_throw.h"
 #include "cli/host_session.h"
 #include "cli/usage.h"
 #include "sim/capture/frame.h"
+#include "sim/capture/pcapng.h"
 #include "sim/net/resolve.h"
 #include "sim/net/udp_socket.h"
 #include "wire/fabrics/nbft.h"
@@ -131,10 +133,7 @@ int write_table(HostSession& session, const NbftArguments& arguments) {
   }
   const Bytes bytes = nbft::build(table);
   const std::size_t count = table.namespaces.size();
-  std::ofstream file(arguments.output, std::ios::binary | std::ios::trunc);
-  file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  file.close();
-  if (!file) throw UserError(arguments.output + ": cannot be written: " + std::strerror(errno));
+  or_throw(capture::write_atomically(arguments.output, bytes));
   if (arguments.json) {
     const Json json = {
         {"file", arguments.output}, {"bytes", bytes.size()}, {"namespaces", count}, {"nqn", nqn}, {"address", to_string(to)}};

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "sim/capture/frame.h"
@@ -260,9 +262,13 @@ Bytes PcapngWriter::take() {
 Result<void> PcapngWriter::write_file(const std::string& path) const { return write_atomically(path, bytes()); }
 
 Result<void> write_atomically(const std::string& path, ByteView bytes) {
-  const std::string partial = path + ".partial";
+  std::error_code unknown;
+  const auto target = std::filesystem::canonical(path, unknown);
+  const std::string whole = unknown ? path : target.string();
+  const bool in_place = !unknown && !std::filesystem::is_regular_file(target, unknown);
+  const std::string partial = in_place ? whole : whole + ".partial";
   const auto problem = [&](int error) {
-    std::remove(partial.c_str());
+    if (!in_place) std::remove(partial.c_str());
     return Failure{Problem{fmt::format("cannot write {}: {}", path, std::strerror(error))}};
   };
   std::FILE* const file = std::fopen(partial.c_str(), "wb");
@@ -271,7 +277,7 @@ Result<void> write_atomically(const std::string& path, ByteView bytes) {
   const int write_error = errno;
   if (std::fclose(file) != 0) return problem(errno);
   if (!written) return problem(write_error);
-  if (std::rename(partial.c_str(), path.c_str()) != 0) return problem(errno);
+  if (!in_place && std::rename(partial.c_str(), whole.c_str()) != 0) return problem(errno);
   return {};
 }
 

@@ -66,7 +66,8 @@ class PcapngWriter final : public TraceSink {
   std::uint64_t left_out_ = 0;
 };
 
-/// Replaces the file at `path`, or leaves it as it was. The Problem names the path.
+/// Replaces the file at `path`, or that which a symbolic link there leads to, or leaves it as it was. Devices, pipes and the like
+/// are written to. The Problem names the path.
 Result<void> write_atomically(const std::string& path, ByteView bytes);
 
 }  // namespace fb::capture

@@ -54,4 +54,4 @@ def test_what_is_no_table_is_one_line(fabricbench, words, hint):
 def test_a_table_that_cannot_be_written_is_one_line(fabricbench, start_target):
     start_target("--listen", AT, "--nqn", NQN, "--namespace", "16M")
     done = fabricbench("host", "nbft", "write", f"{AT}/{NQN}", "--output", "/dev/full")
-    assert done.code == 2 and "cannot be written" in done.err
+    assert done.code == 2 and "cannot write /dev/full: No space left" in done.err

@@ -1,4 +1,6 @@
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -213,6 +215,31 @@ TEST(Pcapng, WritesFilesWholeOrNotAtAll) {
   EXPECT_EQ(refused.error().text, "cannot write " + nowhere + ": No such file or directory");
   EXPECT_EQ(read_file(nowhere).error().text, "cannot read " + nowhere + ": No such file or directory");
   EXPECT_FALSE(read_file(folder.path.string()).ok());
+}
+
+TEST(Pcapng, WritesThroughLinksAndIntoDevices) {
+  const TemporaryFolder folder;
+  const Bytes old(10, std::uint8_t{1}), fresh(20, std::uint8_t{2});
+  const std::string file = (folder.path / "file").string(), link = (folder.path / "link").string();
+  const std::string full = (folder.path / "full").string(), pipe = (folder.path / "pipe").string();
+  ASSERT_TRUE(write_atomically(file, old).ok());
+  std::filesystem::create_symlink(file, link);
+  ASSERT_TRUE(write_atomically(link, fresh).ok());
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_EQ(*read_file(file), fresh);
+  std::filesystem::create_symlink("/dev/full", full);
+  const auto refused = write_atomically(full, old);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().text, "cannot write " + full + ": No space left on device");
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_TRUE(write_atomically(pipe, fresh).ok());
+  std::uint8_t heard[32];
+  EXPECT_EQ(::read(reader, heard, sizeof heard), 20);
+  ::close(reader);
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+  EXPECT_FALSE(write_atomically(folder.path.string(), old).ok());
 }
 
 std::string output_of(const std::string& command) {
