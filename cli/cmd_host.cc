@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/or_throw.h"
 #include "cli/common.h"
 #include "cli/document.h"
 #include "cli/drive/linux_host.h"
@@ -18,6 +19,7 @@
 #include "cli/io_run.h"
 #include "cli/load_run.h"
 #include "cli/usage.h"
+#include "sim/capture/pcapng.h"
 #include "wire/nvme/identify_controller.h"
 #include "wire/nvme/zones.h"
 
@@ -131,9 +133,7 @@ int run_read(HostSession& session, const ReadWriteArguments& arguments) {
   Bytes data(arguments.blocks * space.block_bytes());
   const nvme::Status status = space.read(arguments.lba, data).wait();
   if (!status.ok()) throw UserError("read: " + nvme::to_string(status));
-  std::ofstream file(arguments.file, std::ios::binary);
-  file.write(reinterpret_cast<const char*>(data.data()), static_cast<std::streamsize>(data.size()));
-  if (!file.flush()) throw UserError(arguments.file + ": cannot be written");
+  or_throw(capture::write_atomically(arguments.file, data));
   report_blocks(arguments.host, "read", arguments.blocks, arguments.lba);
   return 0;
 }
