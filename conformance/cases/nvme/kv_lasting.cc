@@ -116,6 +116,14 @@ CONFORMANCE_CASE(pairs_outlive_an_association, "nvme.kv.association", roles::con
 
 CONFORMANCE_CASE(key_value_configuration_outlives_a_reset, "nvme.kv.feature.reset", roles::controller, key_value_namespaces, pairs) {
   KvScene scene(bench, check);
+  // A saveable feature has its saved or default value after a reset.
+  if ((bench.declared().identify().get(nvme::id_ctrl::oncs) & nvme::oncs_bits::save_and_select) != 0) {
+    auto command = host::get_features(nvme::FeatureId::key_value_configuration, nvme::FeatureSelect::capabilities);
+    command.set(nvme::sqe::nsid, scene.nsid);
+    const auto capabilities = scene.admin().send(command).wait();
+    const bool saveable = (capabilities.dw0() & nvme::feature_capability_bits::saveable) != 0;
+    check.precondition(capabilities.ok() && !saveable, "feature 20h is not saveable");
+  }
   check.precondition_success(scene.set_delete_fails(true), "Set Features 20h");
   scene.io = &reset_controller(bench, scene.association, *scene.io);
   select_pairs(scene.association);
