@@ -67,7 +67,6 @@ std::vector<Harmless> harmless_commands(EndpointBench& bench, Check& check) {
   };
   admin("Identify", identify_controller_command(), 64);
   admin("Get Log Page", log_command(2, 0, 512, nvme::kAllNamespaces), 512);
-  admin("Get Features", admin_command(nvme::AdminOpcode::get_features, 0x04), 0);
   if (bench.declared().supports({MessageKind::pcie_command, 0})) {
     made.push_back({"PCIe Configuration Read", {MessageKind::pcie_command, 0}, pcie_message(cntlid, 0, 0, 16, 0, {}, terms)});
   }
