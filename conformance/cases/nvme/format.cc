@@ -151,7 +151,9 @@ CONFORMANCE_CASE(format_spares_a_protected_namespace, "nvme.format.write-protect
   IoScene scene(bench);
   const Bytes kept = scene.prepare(check, 16, 0x61, 4);
   bench.subsystem().find_namespace(scene.nsid)->set_write_protection(1);
+  const bool of_all = (bench.declared().identify().get(nvme::id_ctrl::fna) & nvme::fna_bits::no_broadcast_format) == 0;
   for (const std::uint32_t nsid : {scene.nsid, nvme::kAllNamespaces}) {
+    if (nsid == nvme::kAllNamespaces && !of_all) continue;
     const std::string what = nsid == scene.nsid ? "Format NVM of the namespace" : "Format NVM of all namespaces";
     check.status(format(scene.association, nsid), sc::namespace_write_protected, what);
     const auto read = scene.read(16, 4);
