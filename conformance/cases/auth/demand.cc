@@ -79,9 +79,8 @@ CONFORMANCE_CASE(auth_of_an_io_queue_is_its_own, "auth.controller.demand.io-queu
 
 CONFORMANCE_CASE(auth_send_refuses_reserved_protocol, "auth.controller.command.secp", roles::controller, authenticates{&demanding},
                  reaches{"auth.secp"}) {
-  std::vector<unsigned> others = {0x00, 0x55};
-  for (unsigned bit = 0; bit < 8; ++bit) others.push_back(fabrics::kNvmeSecurityProtocol ^ (1u << bit));
-  for (const unsigned other : others) {
+  // Reserved in SPC-5; three of them differ from the protocol of NVMe in one bit. Other such values belong to protocols.
+  for (const unsigned other : {0x55u, 0x69u, 0xA9u, 0xC9u}) {
     check.refused(send_altered(bench, check, [&](auto& command) { command.set(fabrics::auth_sqe::secp, other); }),
                   "Authentication Send with security protocol " + words(other));
   }
