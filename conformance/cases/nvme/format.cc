@@ -88,6 +88,8 @@ CONFORMANCE_CASE(format_of_all_formats_all, "nvme.format.all", roles::controller
   const Bytes here = scene.prepare(check, 16, 0x61, 4);
   const Bytes there = pattern(0x62, 4, 512);
   check.precondition_success(scene.io.send(host::write(other, 16, 4), there).wait(), "Write");
+  const bool of_all = (bench.declared().identify().get(nvme::id_ctrl::fna) & nvme::fna_bits::no_broadcast_format) == 0;
+  check.precondition(of_all, "FNA allows to format all namespaces at once");
   if (!check.success(format(scene.association, nvme::kAllNamespaces), "Format NVM of all")) return;
   is_gone(check, scene.read(16, 4), here, "the data of the first");
   is_gone(check, scene.io.send(host::read(other, 16, 4), there.size()).wait(), there, "the data of the second");
