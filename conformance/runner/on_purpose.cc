@@ -110,6 +110,7 @@ constexpr std::pair<std::string_view, Rule> kOnPurpose[] = {
     {"tcp_host_refuses_c2hdata_behind_a_hole", Rule::tcp_c2h_order},
     {"tcp_host_refuses_c2hdata_beyond_its_buffer", Rule::tcp_c2h_range},
     {"tcp_host_refuses_c2hdata_for_a_write", Rule::tcp_c2h_command},
+    {"tcp_host_refuses_c2hdata_just_beyond_its_buffer", Rule::tcp_c2h_range},
     {"tcp_host_refuses_c2hdata_of_a_finished_command", Rule::tcp_c2h_command},
     {"tcp_host_refuses_c2hdata_of_a_near_identifier", Rule::tcp_c2h_command},
     {"tcp_host_refuses_c2hdata_of_an_unknown_command", Rule::tcp_c2h_command},

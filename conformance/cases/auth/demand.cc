@@ -175,6 +175,28 @@ CONFORMANCE_CASE(auth_once_more_may_fail, "auth.controller.again.failure", roles
   check.precondition(decoded<AuthChallenge>(second.ask()).has_value(), "a second Challenge");
   second.refused(encoded(AuthSuccess2{second.negotiate.t_id}), {AuthFailure::incorrect_message});
   second.expect_end("the connection ends after a failed second transaction");
+
+  bench.step("a wrong response in a later transaction");
+  host::RawQueue& other = connected_queue(bench);
+  Exchange(bench, check, other).run();
+  Exchange wrong(bench, check, other);
+  wrong.get_challenge();
+  wrong.make_reply();
+  wrong.reply.response.back() ^= 1;
+  wrong.refused(encoded(wrong.reply), {AuthFailure::failed});
+  wrong.expect_end("the connection ends after a wrong response in a second transaction");
+  if (!bench.authentication().controller_secret) return;
+
+  bench.step("AUTH_Success2 of another transaction in a later transaction");
+  host::RawQueue& both = connected_queue(bench);
+  Exchange(bench, check, both).run(true);
+  Exchange mixed(bench, check, both);
+  mixed.get_challenge();
+  mixed.make_reply(true);
+  mixed.get_success1();
+  const auto another = static_cast<std::uint16_t>(mixed.negotiate.t_id + 1);
+  mixed.refused(encoded(AuthSuccess2{another}), {AuthFailure::incorrect_payload, AuthFailure::incorrect_message});
+  mixed.expect_end("the connection ends after AUTH_Success2 with another T_ID in a second transaction");
 }
 
 }  // namespace fb::conformance

@@ -140,6 +140,10 @@ CONFORMANCE_CASE(cdc_counts_a_registered_subsystem, "discovery.cdc.log.genctr", 
   check.that(after != before, "GENCTR is another after a subsystem was registered", std::to_string(after));
   // Others may register at the same time.
   if (bench.embedded()) check.equal("GENCTR", after, before + 1);
+  deregistered(check, association, a_disk(bench));
+  const std::uint64_t removed = genctr_of(check, association, nvme::LogPage::discovery);
+  check.that(removed != after, "GENCTR is another after a subsystem was deregistered", std::to_string(removed));
+  if (bench.embedded()) check.equal("GENCTR after De-Register", removed, after + 1);
 }
 
 CONFORMANCE_CASE(cdc_announces_a_registered_subsystem, "discovery.cdc.log.event", roles::cdc, a_cdc) {

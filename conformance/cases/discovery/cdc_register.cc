@@ -130,6 +130,9 @@ CONFORMANCE_CASE(cdc_fills_its_last_room, "discovery.cdc.register.room", roles::
   check.require_success(send_task(check, association, kRegister, of_host(kHost, three_entries(bench))),
                         "Register of as many as there is room for");
   expect_addresses(check, association, {"192.0.2.71", "192.0.2.72", "192.0.2.73"}, "after Register");
+  check.require_success(send_task(check, association, kRegister, of_host(kHost, three_entries(bench))),
+                        "Register of the same entries again, with no room for others");
+  expect_addresses(check, association, {"192.0.2.71", "192.0.2.72", "192.0.2.73"}, "after Register of the same entries");
 }
 
 CONFORMANCE_CASE(cdc_fills_in_the_address_that_a_host_leaves_out, "discovery.cdc.register.null-address", roles::cdc, a_cdc) {

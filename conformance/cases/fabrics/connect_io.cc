@@ -27,13 +27,20 @@ CONFORMANCE_CASE(io_connect_refuses_sqsize_zero, "fabrics.connect.sqsize.minimum
 CONFORMANCE_CASE(io_connect_refuses_queue_above_mqes, "fabrics.connect.sqsize.above-mqes", roles::controller, needs{&mqes_within_bench}) {
   RawAssociation& association = bench.associate();
   const auto entries = static_cast<std::uint16_t>(bench.declared().queue_entries_max() + 1);
-  host::RawQueue& queue = bench.unconnected_queue({.qid = bench.io_qid(), .entries = entries, .cntlid = association.cntlid()});
-  const host::RawConnection made = queue.connect_transport().wait();
-  if (!made.connected) {
-    check.equal("NVMe/RDMA status of the reject", made.end.status, static_cast<std::uint16_t>(fabrics::RdmaRejectStatus::invalid_hsqsize));
-    return;
+  std::vector<std::uint16_t> queues{bench.io_qid()};
+  const std::uint32_t last = std::max(bench.io_qid(), bench.io_qid(1)) - 1u;
+  const auto granted = association.admin().send(host::set_features(nvme::FeatureId::number_of_queues, last << 16 | last)).wait();
+  if (granted.ok() && (granted.dw0() & 0xFFFF) >= last && (granted.dw0() >> 16) >= last) queues.push_back(bench.io_qid(1));
+  for (const std::uint16_t qid : queues) {
+    host::RawQueue& queue = bench.unconnected_queue({.qid = qid, .entries = entries, .cntlid = association.cntlid()});
+    const host::RawConnection made = queue.connect_transport().wait();
+    if (!made.connected) {
+      check.equal("NVMe/RDMA status of the reject", made.end.status,
+                  static_cast<std::uint16_t>(fabrics::RdmaRejectStatus::invalid_hsqsize));
+      continue;
+    }
+    expect_invalid_parameter(check, queue.send(association.io_connect(qid, entries)).wait(), kSqsize);
   }
-  expect_invalid_parameter(check, queue.send(association.io_connect({}, entries)).wait(), kSqsize);
 }
 
 CONFORMANCE_CASE(io_connect_takes_queue_of_mqes, "fabrics.connect.sqsize.mqes", roles::controller, needs{&mqes_within_bench}) {

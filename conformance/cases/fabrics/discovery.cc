@@ -101,7 +101,8 @@ CONFORMANCE_CASE(discovery_entries_say_what_rdma_they_mean, "fabrics.discovery.r
   check.precondition(any, "the log lists an RDMA port");
 }
 
-CONFORMANCE_CASE(discovery_entries_have_valid_fields, "fabrics.discovery.entries", roles::controller, needs{&discovery_service}) {
+CONFORMANCE_CASE(discovery_entries_have_valid_fields, "fabrics.discovery.entries", roles::controller, needs{&discovery_service},
+                 with_a_referral) {
   RawAssociation& association = connect_discovery(bench);
   const Bytes log = read_log(bench, check, association);
   bool listed = false;

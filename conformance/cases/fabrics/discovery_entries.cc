@@ -124,7 +124,8 @@ CONFORMANCE_CASE(discovery_addresses_are_of_their_family, "fabrics.discovery.add
   check.precondition(any, "the log lists an IP address");
 }
 
-CONFORMANCE_CASE(discovery_texts_are_filled_up, "fabrics.discovery.padding", roles::controller, needs{&discovery_service}) {
+CONFORMANCE_CASE(discovery_texts_are_filled_up, "fabrics.discovery.padding", roles::controller, needs{&discovery_service},
+                 with_a_referral) {
   RawAssociation& association = connect_discovery(bench);
   const Bytes log = read_log(bench, check, association);
   for (const Entry& entry : entries_of(log)) {
@@ -137,7 +138,8 @@ CONFORMANCE_CASE(discovery_texts_are_filled_up, "fabrics.discovery.padding", rol
   }
 }
 
-CONFORMANCE_CASE(discovery_log_reserves_what_is_reserved, "fabrics.discovery.reserved", roles::controller, needs{&discovery_service}) {
+CONFORMANCE_CASE(discovery_log_reserves_what_is_reserved, "fabrics.discovery.reserved", roles::controller, needs{&discovery_service},
+                 with_a_referral) {
   RawAssociation& association = connect_discovery(bench);
   const Bytes log = read_log(bench, check, association);
   const std::uint32_t vs = declared_version(association);

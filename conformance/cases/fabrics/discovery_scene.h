@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "conformance/cases/fabrics/common.h"
+#include "conformance/runner/embedded.h"
 #include "wire/fabrics/discovery_log.h"
 
 namespace fb::conformance::fabrics_cases {
@@ -17,6 +18,10 @@ inline std::optional<std::string> discovery_service(const Declared& declared) {
   if (!declared.known || declared.discovery) return std::nullopt;
   return "there is no discovery service at this port";
 }
+
+/// A referral beside the entries of the service's own ports.
+inline const furnished with_a_referral{
+    [](EmbeddedSetup& setup) { setup.referrals.push_back({.traddr = "192.0.2.9", .trsvcid = "8009", .portid = 9}); }};
 
 inline constexpr std::size_t kPiece = fabrics::DiscoveryEntry::size;
 inline constexpr std::size_t kEntriesMost = 1024;

@@ -80,6 +80,15 @@ CONFORMANCE_CASE(silence_ends_the_association, "fabrics.keep-alive.expires", rol
                  "the connection of I/O queue " + std::to_string(queue->options().qid) + " ends too, " + which, "it stays");
     }
   }
+  bench.step("a discovery controller");
+  const AssociationOptions persistent{.kato_ms = kKatoMs, .subnqn = std::string(fabrics::kDiscoveryNqn)};
+  const bool offered = bench.declared().known ? bench.declared().discovery : bench.embedded();
+  if (!offered || !try_connect(bench, bench.connect_command(persistent)).ok()) return;
+  RawAssociation& association = bench.associate(persistent);
+  const auto kept = association.admin().send(host::get_features(nvme::FeatureId::keep_alive_timer)).wait();
+  if (!kept.ok() || kept.dw0() == 0 || kept.dw0() >= kKatoMs * 4) return;
+  const auto end = association.admin().ended().wait_for(latest_expiry(bench, Duration::ms(kept.dw0())));
+  check.that(end.has_value(), "the connection to a discovery controller with a keep alive timeout ends within 2 x KATT + CQT", "it stays");
 }
 
 CONFORMANCE_CASE(keep_alive_keeps_the_association, "fabrics.keep-alive.keeps", roles::controller, needs{&keep_alive}, lasts{20_s}) {

@@ -229,8 +229,8 @@ CONFORMANCE_CASE(host_waits_before_it_repeats_changes_elsewhere, "nvme.host.path
 
 CONFORMANCE_CASE(host_waits_as_long_as_kas_and_cqt_say, "nvme.host.path-loss.granularity", roles::host, reaches{"bench.silent"},
                  lasts(200_s), furnished([](EmbeddedSetup& setup) {
-                   setup.subsystem.kas = 70;  // KATO of 5 s becomes a KATT of 7 s
-                   setup.subsystem.cqt_ms = 9000;
+                   setup.subsystem.kas = 70;        // KATO of 5 s becomes a KATT of 7 s
+                   setup.subsystem.cqt_ms = 14000;  // longer than a host waits where CQT is 0
                  })) {
   waits_until_silence_is_an_end(bench, check);
 }

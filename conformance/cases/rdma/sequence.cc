@@ -142,6 +142,9 @@ CONFORMANCE_CASE(the_msn_counts_messages, "rdma.ack.msn", roles::responder) {
   check.equal("MSN after a SEND of two packets", msn_of(c.request(Opcode::send_last, 2, pattern(16))), 2);
   check.equal("MSN after a WRITE", msn_of(write_only(c, 3, all_of(memory), pattern(kSmallMtu))), 3);
   check.equal("MSN of a READ", msn_of(read_request(c, 4, all_of(memory))), 4);
+  // What is refused has not been completed.
+  const Remote unknown{memory.address(), memory.rkey() ^ 0x00FFFF00u, 16};
+  check.equal("MSN of the NAK for a WRITE with an unknown key", msn_of(write_only(c, 5, unknown, pattern(16))), 4);
 }
 
 }  // namespace fb::conformance

@@ -254,6 +254,24 @@ CONFORMANCE_CASE(tcp_host_notices_a_wrong_header_digest, "tcp.host.digest.header
   reading.wait_for(kLong);
 }
 
+CONFORMANCE_CASE(tcp_host_notices_a_wrong_header_digest_of_an_r2t, "tcp.host.digest.header-wrong", roles::host, kAsksForDigests,
+                 sends_malformed) {
+  Scene scene(bench);
+  Connection& io = scene.connect();
+  check.precondition(io.ic_resp().get(tcp::ic_resp::hdgst_enable), "header digests are in use");
+  scene.catch_command(kWrite);
+  Bytes& data = bench.keep(pattern(kLarge));
+  auto writing = bench.product().write(bench.nsid(), 0, data);
+  Connection& c = scene.needed(check, "the host writes");
+  Bytes pdu = c.build(r2t(scene.cid, 1, 0, kLarge));
+  pdu[24] ^= 0x10;
+  c.say(pdu);
+  expect_host_ends(check, c, bench.world(), "a wrong header digest of an R2T",
+                   {{FatalStatus::header_digest_error, load_le<std::uint32_t>(&pdu[24])}}, Silence::forbidden);
+  c.reset();
+  writing.wait_for(kLong);
+}
+
 CONFORMANCE_CASE(tcp_host_reports_a_wrong_data_digest, "tcp.host.digest.data-wrong", roles::host, kAsksForDigests, sends_malformed) {
   Scene scene(bench);
   Connection& io = scene.connect();

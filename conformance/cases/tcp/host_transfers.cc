@@ -260,6 +260,23 @@ CONFORMANCE_CASE(tcp_host_refuses_c2hdata_beyond_its_buffer, "tcp.host.c2hdata.r
   reading.wait_for(kLong);
 }
 
+CONFORMANCE_CASE(tcp_host_refuses_c2hdata_just_beyond_its_buffer, "tcp.host.c2hdata.range", roles::host) {
+  constexpr std::uint32_t kMore = 4;
+  Scene scene(bench);
+  scene.connect();
+  scene.catch_command(kRead);
+  const Bytes before = pattern(2 * kBytes, 200);
+  Bytes& memory = bench.keep(before);
+  auto reading = bench.product().read(bench.nsid(), 0, MutableBytes(memory).first(kBytes));
+  Connection& c = scene.needed(check, "the host reads");
+  c.say(c2h(scene.cid, 0, kBytes / 2), pattern(kBytes / 2));
+  c.say(c2h(scene.cid, kBytes / 2, kBytes / 2 + kMore, flag::last_pdu), pattern(kBytes / 2 + kMore));
+  expect_host_ends(check, c, bench.world(), "C2HData that ends 4 bytes beyond the buffer", {{FatalStatus::data_out_of_range}});
+  check.bytes("memory behind the buffer", ByteView(memory).subspan(kBytes), ByteView(before).subspan(kBytes));
+  c.reset();
+  reading.wait_for(kLong);
+}
+
 CONFORMANCE_CASE(tcp_host_refuses_c2hdata_behind_a_hole, "tcp.host.c2hdata.offset", roles::host) {
   read_ends(bench, check, "C2HData that leaves out 512 bytes",
             [](Connection& c, std::uint16_t cid) {

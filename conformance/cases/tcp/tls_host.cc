@@ -191,6 +191,12 @@ CONFORMANCE_CASE(tls_host_secures_io_queues, "tcp.tls.host.io-queue", roles::hos
   for (std::size_t i = 1; i < bench.identities().size(); ++i) {
     check.that(!identity_of_queue(bench, i).empty(), "an I/O queue comes over TLS", "it came without");
   }
+  bench.step("a Controller Reset");
+  const std::size_t before = bench.identities().size();
+  bench.product().reset().wait_for(60_s);
+  for (std::size_t i = before; i < bench.identities().size(); ++i) {
+    check.that(!identity_of_queue(bench, i).empty(), "an I/O queue comes over TLS after a Controller Reset", "it came without");
+  }
 }
 
 CONFORMANCE_CASE(tls_host_asks_for_a_psk, "tcp.tls.host.concat.asks", roles::host, kConcatenates) {
