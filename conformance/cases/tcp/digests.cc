@@ -111,20 +111,25 @@ CONFORMANCE_CASE(wrong_data_digest_of_a_capsule_fails_the_command, "tcp.digest.d
 
 CONFORMANCE_CASE(wrong_data_digest_of_any_capsule_fails_the_command, "tcp.digest.data.wrong-capsule", roles::controller,
                  needs{&io_data_in_capsules}, sends_malformed) {
-  IoQueue io = io_with(bench, check, false, true);
   const std::uint32_t block = bench.declared().block_bytes, most = bench.declared().in_capsule_bytes / block;
-  std::uint16_t cid = kCid;
-  for (const std::uint32_t blocks : {std::uint32_t{1}, std::max(most / 2, 1u), most}) {
-    const Bytes data = pattern(std::size_t{blocks} * block, 4);
-    const auto write = host::write(bench.nsid(), bench.first_lba(), blocks);
-    const auto command = with_sgl(write, SglDescriptor::in_capsule(0, static_cast<std::uint32_t>(data.size())), ++cid);
-    Bytes pdu = io.raw->build(RawTcp::capsule(command.bytes()), data);
-    pdu.back() ^= 0x5A;
-    io.raw->send(ByteView(pdu));
-    expect_status(check, *io.raw, one_of(sc::transient_transport_error),
-                  "Write of " + std::to_string(blocks) + " blocks with a wrong data digest of its capsule", cid);
-  }
-  expect_alive(check, *io.raw);
+  const auto judge = [&](RawTcp& raw, const std::string& queue) {
+    std::uint16_t cid = kCid;
+    for (const std::uint32_t blocks : {std::uint32_t{1}, std::max(most / 2, 1u), most}) {
+      const Bytes data = pattern(std::size_t{blocks} * block, 4);
+      const auto write = host::write(bench.nsid(), bench.first_lba(), blocks);
+      const auto command = with_sgl(write, SglDescriptor::in_capsule(0, static_cast<std::uint32_t>(data.size())), ++cid);
+      Bytes pdu = raw.build(RawTcp::capsule(command.bytes()), data);
+      pdu.back() ^= 0x5A;
+      raw.send(ByteView(pdu));
+      expect_status(check, raw, one_of(sc::transient_transport_error),
+                    "Write of " + std::to_string(blocks) + " blocks with a wrong data digest of its capsule" + queue, cid);
+    }
+    expect_alive(check, raw);
+  };
+  IoQueue io = io_with(bench, check, false, true);
+  judge(*io.raw, "");
+  const auto second = open_second_io(bench, io.association, with_digests(false, true));
+  if (second && second->raw->greeting().get(tcp::ic_resp::ddgst_enable)) judge(*second->raw, " on a second I/O queue");
 }
 
 CONFORMANCE_CASE(wrong_data_digest_of_h2cdata_fails_the_command, "tcp.digest.data.wrong-h2cdata", roles::controller, needs{&a_namespace},

@@ -95,6 +95,15 @@ inline IoQueue open_io(ControllerBench& bench, const Record<tcp::IcReq>& request
   return {association, std::move(raw)};
 }
 
+/// A second I/O queue of this association, where the controller takes one.
+inline std::optional<IoQueue> open_second_io(ControllerBench& bench, RawAssociation& association, const Record<tcp::IcReq>& request) {
+  auto raw = greeted(bench, request);
+  raw->send_connect(association.io_connect(bench.io_qid(1)), kCid);
+  const auto reply = raw->needed_response(kCid, "Connect of a second I/O queue");
+  if (!reply.get(nvme::cqe::status).ok()) return std::nullopt;
+  return IoQueue{association, std::move(raw)};
+}
+
 /// The entry with a descriptor and a CID.
 template <class L>
 nvme::Sqe with_sgl(const Record<L>& command, const SglDescriptor& sgl, std::uint16_t cid = kCid) {
