@@ -1,4 +1,6 @@
 // Opcodes that do not exist, and Abort.
+#include <fmt/format.h>
+
 #include "conformance/cases/nvme/scene.h"
 
 namespace fb::conformance {
@@ -6,6 +8,8 @@ namespace fb::conformance {
 namespace {
 
 constexpr std::uint8_t kReservedOpcode = 0x70;
+/// Commands are outstanding for a while.
+const furnished with_slow_commands{[](EmbeddedSetup& setup) { setup.subsystem.io_latency = Duration::ms(50); }};
 
 }  // namespace
 
@@ -31,10 +35,22 @@ CONFORMANCE_CASE(queue_creation_does_not_exist, "nvme.opcode.create-queue", role
   }
 }
 
-CONFORMANCE_CASE(abort_of_nothing_aborts_nothing, "nvme.abort.unknown", roles::controller) {
-  const auto reply = bench.associate().admin().send(host::abort(0, 0x7777)).wait();
+CONFORMANCE_CASE(abort_of_nothing_aborts_nothing, "nvme.abort.unknown", roles::controller, with_slow_commands) {
+  RawAssociation& association = bench.associate();
+  const auto reply = association.admin().send(host::abort(0, 0x7777)).wait();
   check.require_success(reply);
   check.equal("DW0 bit 0, not aborted", reply.dw0() & nvme::kAbortNotDone, 1u);
+  // A command of that identifier is outstanding, but on another queue.
+  if (bench.nsid() == 0) return;
+  auto read = host::read(bench.nsid(), bench.first_lba(), 1);
+  read.set(nvme::sqe::cid, 0x7777);
+  auto outstanding = association.open_io().send(read, bench.declared().block_bytes);
+  for (const std::uint16_t sqid : {std::uint16_t{0}, bench.io_qid(1)}) {
+    const auto other = association.admin().send(host::abort(sqid, 0x7777)).wait();
+    if (!other.ok()) continue;  // SQID is of no queue
+    check.equal(fmt::format("DW0 bit 0 of Abort with SQID {}, not aborted", sqid), other.dw0() & nvme::kAbortNotDone, 1u);
+  }
+  check.success(outstanding.wait(), "the command of the other queue");
 }
 
 CONFORMANCE_CASE(abort_of_an_event_request_says_what_it_did, "nvme.abort.aer", roles::controller) {
