@@ -148,6 +148,20 @@ CONFORMANCE_CASE(endurance_events_end_with_a_read, "nvme.endurance.event.read", 
   check.precondition(load_le<std::uint64_t>(scene.events().data()) == 1, "the group is listed");
   check.precondition_success(scene.information(2, false), "Get Log Page 09h");
   check.equal("groups listed", load_le<std::uint64_t>(scene.events().data()), 0u);
+  // Of several groups the one that was read leaves, and no other.
+  scene.listen(1, kSpare);
+  bench.subsystem().endurance().set_warning(2, 0);
+  for (const std::uint16_t group : {std::uint16_t{1}, std::uint16_t{2}}) bench.subsystem().endurance().set_warning(group, kSpare);
+  const auto listed = [&](std::vector<std::uint16_t> expected, std::string_view when) {
+    const Bytes page = scene.events();
+    check.equal(fmt::format("groups listed {}", when), load_le<std::uint64_t>(page.data()), expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      check.equal(fmt::format("group {} {}", i + 1, when), load_le<std::uint16_t>(page.data() + 8 + 2 * i), expected[i]);
+    }
+  };
+  listed({1, 2}, "with warnings of both");
+  check.precondition_success(scene.information(1, false), "Get Log Page 09h");
+  listed({2}, "after a read of the first group");
 }
 
 namespace {
@@ -251,14 +265,16 @@ CONFORMANCE_CASE(endurance_groups_count_apart, "nvme.endurance.counts", roles::c
   EnduranceScene scene(bench, check);
   const std::uint32_t here = made_in(scene, check, kSecond, true);
   const std::uint64_t reads = scene.counter(kSecond, eg::hrc), writes = scene.counter(kSecond, eg::hwc);
-  const std::uint64_t others = scene.counter(kFirst, eg::hwc);
+  const std::uint64_t others = scene.counter(kFirst, eg::hwc), units_read = scene.counter(kSecond, eg::dur);
   const auto move = [&](std::uint32_t nsid, std::uint32_t block_bytes, unsigned written, unsigned read) {
     const Bytes data = pattern(5, 1, block_bytes);
     host::RawQueue& io = scene.manager.io();
     for (unsigned i = 0; i < written; ++i) check.precondition_success(io.send(host::write(nsid, i, 1), data).wait(), "Write");
-    for (unsigned i = 0; i < read; ++i) check.precondition_success(io.send(host::read(nsid, i % written, 1), data.size()).wait(), "Read");
+    for (unsigned i = 0; i < read; ++i) check.precondition_success(io.send(host::read(nsid, i % kWrites, 1), data.size()).wait(), "Read");
   };
-  move(here, kFirstBlockBytes, kWrites, kReads);
+  move(here, kFirstBlockBytes, kWrites, 0);
+  check.equal("data units read of the group after writes alone", scene.counter(kSecond, eg::dur), units_read);
+  move(here, kFirstBlockBytes, 0, kReads);
   move(bench.nsid(), bench.declared().block_bytes, kOthers, kOthers);  // which is in the first group
   const auto judge = [&](std::string_view when) {
     check.equal(fmt::format("host read commands of the group {}", when), scene.counter(kSecond, eg::hrc), reads + kReads);
