@@ -1,6 +1,9 @@
 // Every kind of event, again and again: what was told once is told the next time too, as soon as its log page was read.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "conformance/cases/nvme/endurance_scene.h"
 #include "conformance/cases/nvme/scene.h"
 #include "conformance/runner/embedded_controller.h"
@@ -83,6 +86,42 @@ void acknowledge(Check& check, EnduranceScene& scene, const Kind& kind, bool ret
   check.precondition_success(scene.admin().send(log, kind.log_bytes).wait(), "Get Log Page");
 }
 
+/// A notice masks its type, and all others occur: each of these is sent once the one before it was acknowledged.
+void each_notice_comes_in_turn(ControllerBench& bench, Check& check, EnduranceScene& scene) {
+  std::vector<const Kind*> left;
+  std::uint32_t all = 0;
+  for (const Kind& kind : kKinds) {
+    if (kind.event.type != EventType::notice) continue;
+    left.push_back(&kind);
+    all |= kind.enabled;
+  }
+  enable(check, scene.manager.association, all);
+  auto request = scene.admin().send(host::async_event_request());
+  const Kind* const first = left.front();
+  first->begin(bench, kRounds);
+  while (!left.empty()) {
+    const std::string what = fmt::format("one of {} notices that are pending", left.size());
+    const auto event = request.wait_for(kSoon);
+    check.require(event.has_value(), what, "none comes");
+    check.require_success(*event, what);
+    const nvme::Event got = nvme::Event::from_dw0(event->dw0());
+    const auto at = std::find_if(left.begin(), left.end(), [&](const Kind* kind) { return kind->event == got; });
+    check.require(at != left.end(), what, fmt::format("{:06X}h", event->dw0() & 0xFFFFFF));
+    if (*at == first) {
+      for (const Kind* kind : left) {
+        if (kind != first) kind->begin(bench, kRounds);
+      }
+      bench.world().run_for(kSilence);
+    }
+    acknowledge(check, scene, **at);
+    left.erase(at);
+    if (!left.empty()) request = scene.admin().send(host::async_event_request());
+  }
+  for (const Kind& kind : kKinds) {
+    if (kind.end != nullptr) kind.end(bench);
+  }
+}
+
 /// The cause ends, where it has an end, and comes again.
 void cause_again(ControllerBench& bench, const Kind& kind, unsigned round) {
   if (kind.end != nullptr) kind.end(bench);
@@ -108,6 +147,7 @@ CONFORMANCE_CASE(every_event_comes_again, "nvme.aer.every-type", roles::controll
       if (kind.end != nullptr) kind.end(bench);
     }
   }
+  each_notice_comes_in_turn(bench, check, scene);
 }
 
 CONFORMANCE_CASE(every_event_can_be_disabled, "nvme.aer.disabled", roles::controller, with_events_of_all_kinds) {
