@@ -30,6 +30,8 @@ constexpr Sample kSamples[] = {
     {FeatureId::volatile_write_cache, 1, 0, 1},
     {FeatureId::write_atomicity, 1, 0, 1},
     {FeatureId::async_event_configuration, 0x01, 0x04, 0xFF},
+    // Report intervals that are longer than any poll interval.
+    {FeatureId::lba_status_information, 0x1234, 0x2345, 0xFFFF},
     {FeatureId::endurance_group_event, 0x0001'0000, 0x0004'0000, 0x00FF'0000, 1},
     {FeatureId::endurance_group_event, 0x0004'0000, 0x0001'0000, 0x00FF'0000, 2},
 };
@@ -121,6 +123,7 @@ View<nvme::FeatureEffect> effect_of(const Bytes& log, unsigned fid) {
 const furnished with_all_features{[](EmbeddedSetup& setup) {
   setup.subsystem.saveable_features = true;
   setup.subsystem.endurance.groups = 2;
+  setup.subsystem.lba_status = {};
 }};
 const needs selects{claims_oncs<nvme::oncs_bits::save_and_select>};
 /// Host Behavior Support as far as the product claims what it enables.
