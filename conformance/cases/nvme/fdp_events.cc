@@ -75,6 +75,11 @@ CONFORMANCE_CASE(fdp_events_can_be_enabled, "nvme.fdp.events.enable", roles::con
     check.success(scene.enable_event(nsid, 1, type), fmt::format("Set Features 1Eh of type {:02X}h", static_cast<unsigned>(type)));
     check.that(scene.enabled(nsid, 1, type), fmt::format("type {:02X}h is enabled", static_cast<unsigned>(type)));
   }
+  // Types that were enabled one by one are enabled together.
+  for (const auto& one : scene.types(nsid, 1)) {
+    const FdpEventType type = one.get(nvme::fdp_event_support::fdpet);
+    check.that(scene.enabled(nsid, 1, type), fmt::format("type {:02X}h is enabled in the end", static_cast<unsigned>(type)));
+  }
 }
 
 CONFORMANCE_CASE(fdp_events_can_be_disabled, "nvme.fdp.events.disable", roles::controller, needs(kHasFdp), needs(manages_namespaces),
