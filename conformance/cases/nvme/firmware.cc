@@ -244,7 +244,8 @@ CONFORMANCE_CASE(every_slot_holds_its_own_image, "nvme.firmware.every-slot", rol
                  arranged("firmware of seven slots", [](EmbeddedSetup& setup) { setup.subsystem.firmware_update = {.slots = kSlots}; })) {
   FirmwareScene scene(bench, check);
   const Slots before = scene.slots();
-  const auto revision = [](unsigned slot) { return "8." + std::to_string(slot); };
+  // Unequal lengths: what is shorter than the revision before it has none of its characters.
+  const auto revision = [](unsigned slot) { return "8." + std::to_string(slot) + std::string(slot % 2 != 0 ? "-LTS" : ""); };
   // The last first: slots before it are empty.
   for (unsigned slot = kSlots; slot >= 2; --slot) {
     // Unequal sizes, none of them a multiple of the pieces.
