@@ -1,6 +1,7 @@
 // Data is where it was written, all of it and nothing else.
 #include "conformance/cases/nvme/reset.h"
 #include "conformance/cases/nvme/scene.h"
+#include "wire/nvme/logs.h"
 
 namespace fb::conformance {
 
@@ -111,6 +112,12 @@ CONFORMANCE_CASE(compare_keeps_to_its_blocks, "nvme.compare.neighbours", roles::
 CONFORMANCE_CASE(queues_see_the_same_data, "nvme.queues.data", roles::controller, needs(has_namespace)) {
   IoScene scene(bench);
   host::RawQueue& other = scene.association.open_io(bench.io_qid(1));
+  // Health counters count the commands of every queue, which the oracle judges.
+  const auto read_health = [&] {
+    const auto health = host::get_log(nvme::LogPage::smart, nvme::SmartLog::size);
+    check.precondition_success(scene.association.admin().send(health, nvme::SmartLog::size).wait(), "Get Log Page 02h");
+  };
+  read_health();
   for (std::uint8_t mark = 1; mark <= 8; ++mark) {
     const Bytes data = pattern(mark, 4, scene.block_bytes);
     check.precondition_success(scene.write(kLba, data), "Write through the first queue");
@@ -118,6 +125,7 @@ CONFORMANCE_CASE(queues_see_the_same_data, "nvme.queues.data", roles::controller
     check.require_success(reply, "Read through the second queue");
     if (!check.bytes("data through the second queue", reply.data, data)) return;
   }
+  read_health();
 }
 
 CONFORMANCE_CASE(full_queues_keep_commands_apart, "nvme.queues.depth", roles::controller, needs(has_namespace)) {
