@@ -1,4 +1,6 @@
 // Command and Feature Lockdown. What a case prohibits it allows again.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "conformance/cases/nvme/scene.h"
@@ -116,6 +118,29 @@ CONFORMANCE_CASE(lockdown_lists_what_is_prohibited, "nvme.lockdown.log.prohibite
   const auto codes = scene.list(kCommand, LockdownContents::prohibited_in_band);
   check.that(std::find(codes.begin(), codes.end(), code) != codes.end(), "the opcode is listed", to_hex(codes));
   scene.allow(kCommand, code);
+  // Of several each is allowed by itself.
+  for (const LockdownScope scope : {kCommand, kFeature}) {
+    const auto before = scene.list(scope, LockdownContents::prohibited_in_band);
+    std::vector<std::uint8_t> several;
+    for (const std::uint8_t one : scene.list(scope, LockdownContents::prohibitable)) {
+      const bool needed = scope == kCommand && (one == static_cast<std::uint8_t>(nvme::AdminOpcode::lockdown) ||
+                                                one == static_cast<std::uint8_t>(nvme::AdminOpcode::get_log_page));
+      const bool free = std::find(before.begin(), before.end(), one) == before.end();
+      if (!needed && free && several.size() < 3) several.push_back(one);
+    }
+    for (const std::uint8_t one : several) scene.prohibit(scope, one);
+    while (!several.empty()) {
+      auto expected = before;
+      expected.insert(expected.end(), several.begin(), several.end());
+      std::sort(expected.begin(), expected.end());
+      const auto now = scene.list(scope, LockdownContents::prohibited_in_band);
+      check.that(now == expected, fmt::format("{} that were prohibited are listed, and no other", several.size()), to_hex(now));
+      scene.allow(scope, several.front());
+      several.erase(several.begin());
+    }
+    const auto after = scene.list(scope, LockdownContents::prohibited_in_band);
+    check.that(after == before, "none that was allowed again is listed", to_hex(after));
+  }
 }
 
 CONFORMANCE_CASE(locked_commands_are_refused, "nvme.lockdown.command", roles::controller, needs(locks_down), having_lockdown,
