@@ -157,6 +157,8 @@ CONFORMANCE_CASE(generation_counts_by_one, "nvme.reservation.report.generation-s
   check.equal("GEN after Register", scene.report().generation, before + 1);
   check.precondition_success(scene.replace(0, scene.key(0), scene.kOtherKey), "Replace");
   check.equal("GEN after Replace", scene.report().generation, before + 2);
+  const auto ignored = scene.replace(0, ~scene.kOtherKey, scene.key(0), true);
+  if (ignored.ok()) check.equal("GEN after Replace with IEKEY", scene.report().generation, before + 3);
 }
 
 // ---- persistence ----
