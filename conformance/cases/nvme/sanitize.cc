@@ -251,6 +251,15 @@ CONFORMANCE_CASE(sanitize_end_is_announced_by_one, "nvme.sanitize.event.one", ro
     return nvme::Event::from_dw0(dw0).type == nvme::EventType::command_set && (dw0 >> 16 & 0xFF) == 0x81;
   };
   check.that(!event || !of_sanitize(event->dw0()), "no event comes at another controller", "one came");
+  if (event) return;
+  // The other way round: the controller that was connected later begins the operation.
+  auto first = host.manager.admin().send(host::async_event_request());
+  check.precondition_success(other.admin().send(host::sanitize(host.any())).wait(), "Sanitize of the other controller");
+  check.precondition(host.ended(), "the operation of the other controller ends");
+  const auto announced = request.wait_for(kSoon);
+  check.that(announced && of_sanitize(announced->dw0()), "an event comes at the controller that began the operation", "none came");
+  const auto strange = first.wait_for(kSilence);
+  check.that(!strange || !of_sanitize(strange->dw0()), "no event comes at the controller that did not begin it", "one came");
 }
 
 CONFORMANCE_CASE(sanitize_refused_changes_nothing, "nvme.sanitize.refused.nothing", roles::controller, with_sanitize, needs(sanitizes)) {
