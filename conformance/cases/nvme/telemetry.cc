@@ -188,11 +188,14 @@ CONFORMANCE_CASE(telemetry_is_retained, "nvme.telemetry.retain", roles::controll
   TelemetryScene scene(bench, check);
   bench.subsystem().telemetry().capture_by_controller("a case asked for it");
   (void)scene.header(LogPage::telemetry_controller, true);
-  check.equal("TCDA", unsigned{scene.header(LogPage::telemetry_controller).get(tm::tcda)}, 1u);
+  const auto before = scene.header(LogPage::telemetry_controller);
+  check.equal("TCDA", unsigned{before.get(tm::tcda)}, 1u);
   // Another page does not acknowledge it.
   (void)scene.header(LogPage::telemetry_host, false);
   (void)scene.header(LogPage::telemetry_host, false, true);
-  check.equal("TCDA after reads of log page 07h", unsigned{scene.header(LogPage::telemetry_controller).get(tm::tcda)}, 1u);
+  const auto after = scene.header(LogPage::telemetry_controller);
+  check.equal("TCDA after reads of log page 07h", unsigned{after.get(tm::tcda)}, 1u);
+  check.equal("TCDGN after host-initiated captures", unsigned{after.get(tm::tcdgn)}, unsigned{before.get(tm::tcdgn)});
 }
 
 CONFORMANCE_CASE(telemetry_of_the_controller_survives_resets, "nvme.telemetry.persistent", roles::controller, with_captures) {
