@@ -181,6 +181,14 @@ CONFORMANCE_CASE(copy_takes_another_namespace, "nvme.copy.across", roles::contro
   const std::vector<CopySource> sources{{.nsid = other, .slba = kFrom, .blocks = kCount}};
   if (!check.success(scene.copy_to(kTo, sources, {.format = 2}), "Copy")) return;
   check.bytes("the destination", scene.read(kTo, kCount).data, data);
+  // Of several ranges each is of the namespace that it names.
+  if (scene.ranges < 2) return;
+  const Bytes own = scene.prepare(check, kFrom + kCount, 0x7E, kCount);
+  const std::vector<CopySource> both{{.nsid = scene.nsid, .slba = kFrom + kCount, .blocks = kCount},
+                                     {.nsid = other, .slba = kFrom, .blocks = kCount}};
+  if (!check.success(scene.copy_to(kTo, both, {.format = 2}), "Copy from both namespaces")) return;
+  check.bytes("the range of this namespace", scene.read(kTo, kCount).data, own);
+  check.bytes("the range of the other namespace", scene.read(kTo + kCount, kCount).data, data);
 }
 
 CONFORMANCE_CASE(copy_from_no_namespace, "nvme.copy.across.invalid", roles::controller, needs(has_namespace), copies, copies_across) {
