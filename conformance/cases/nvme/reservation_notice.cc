@@ -116,12 +116,14 @@ CONFORMANCE_CASE(notice_log_is_empty_without_notices, "nvme.reservation.notice.e
 }
 
 CONFORMANCE_CASE(preempted_registrant_is_told, "nvme.reservation.notice.preempted", roles::controller, exclusive) {
-  ReservationScene scene(bench, check, 2);
+  ReservationScene scene(bench, check, 3);
   scene.held(kExclusive, 2);
+  // Another host has the same key.
+  scene.registered(2, scene.key(0));
   auto event = listen(scene, 0);
   check.precondition_success(scene.preempt(1, scene.key(0), kExclusive), "Preempt");
   event_comes(check, event);
-  tells(check, scene, 0, ReservationNotice::registration_preempted);
+  for (const std::size_t host : {0u, 2u}) tells(check, scene, host, ReservationNotice::registration_preempted);
 }
 
 CONFORMANCE_CASE(registrants_hear_of_a_release, "nvme.reservation.notice.released", roles::controller, registrants_only) {
