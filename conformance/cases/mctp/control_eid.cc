@@ -182,6 +182,8 @@ CONFORMANCE_CASE(a_second_owner_has_to_force_its_eid, "mctp.control.set-eid.seco
   }
   check.equal("EID on the first bus then", eid_now(bench, check), first);
   check.equal("EID on the second bus then", eid_on_second_bus(), first);
+  // A rejected request leaves the EID with its owner, who may set it again.
+  if (!takes(bench, check, SetOperation::set, first)) return;
   const ControlAnswer forced = from_second(SetOperation::force);
   if (!completion_is(check, forced, Completion::success, "Set Endpoint ID of a second owner, forced")) return;
   check.equal("EID on the first bus after it was forced on the second", eid_now(bench, check), other);

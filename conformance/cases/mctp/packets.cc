@@ -160,6 +160,14 @@ CONFORMANCE_CASE(packets_above_the_unit_are_dropped, "mctp.packet.unit.above", r
     bench.peer().send(bench.peer().packet(control_message(0xEF, data)));
     silence(bench, check, fmt::format("answer to a packet of {} bytes while 64 are agreed", size));
   }
+  // A control message may be dropped for its own length too; one of NVMe-MI is answered, if it is read, with an error.
+  for (const std::size_t size : {65u, 66u, 68u}) {
+    Bytes body = mi_message(0, 0, 0);
+    body.resize(size - mi::kMicSize);
+    mi::append_mic(body);
+    bench.peer().send(bench.peer().packet(body));
+    silence(bench, check, fmt::format("answer to an NVMe-MI packet of {} bytes while 64 are agreed", size));
+  }
   serves(bench, check, "a packet of an agreed size afterwards");
 }
 

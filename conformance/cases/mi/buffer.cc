@@ -288,12 +288,21 @@ CONFORMANCE_CASE(a_reset_empties_the_buffer, "mi.buffer.reset", roles::endpoint,
 
 CONFORMANCE_CASE(a_sanitized_buffer_cannot_be_read, "mi.buffer.sanitized", roles::endpoint, needs(endpoint_buffer),
                  arranged("a sanitize operation")) {
-  filled(bench, check, 16);
+  const Bytes before = filled(bench, check, 16);
   bench.drive().device().sanitized();
   for (const std::uint32_t offset : {0u, 64u}) {
     refused(check, buffer_read(bench, offset, 16), mi::Status::buffer_cleared, fmt::format("read at {}", offset));
   }
   serves(bench, check, "another request");
+  // A write of a part does not bring back what was behind it.
+  const std::size_t part = before.size() / 4;
+  precondition(check, buffer_write(bench, 0, pattern_of(part, 18)), "Management Endpoint Buffer Write");
+  const MiAnswer rest = buffer_read(bench, static_cast<std::uint32_t>(part), static_cast<std::uint32_t>(before.size() - part));
+  if (rest.ok()) {
+    const bool old = part != 0 && Bytes(rest.data().begin(), rest.data().end()) ==
+                                      Bytes(before.begin() + static_cast<std::ptrdiff_t>(part), before.end());
+    check.that(!old, "what was behind a write after the sanitize operation is gone", "the buffer still has it");
+  }
   const Bytes again = filled(bench, check, 17);
   buffer_is(bench, check, again, "the buffer when it was written again");
 }

@@ -25,13 +25,18 @@ Bytes whole(InBandScene& scene, Check& check, const std::string& what, DataType 
   const InBandAnswer answer = scene.structure(type, cntlid, port, {.room = kStructure});
   check.require(tunneled_success(check, answer, what), what + " is returned", answer.describe());
   check.equal("response data length of " + what, answer.nmresp(), kStructure);
+  check.require(answer.reply.data.size() == kStructure, "a buffer of 32 bytes holds " + what, words(answer.reply.data));
   return answer.reply.data;
 }
 /// Read NVMe-MI Data Structure is optional in band.
 void reads_structures(InBandScene& scene, Check& check) {
   needed(check, scene.structure(DataType::subsystem_information), "Read NVMe-MI Data Structure");
 }
-unsigned ports_of(InBandScene& scene, Check& check) { return structure_of(scene, check, DataType::subsystem_information)[0] + 1u; }
+unsigned ports_of(InBandScene& scene, Check& check) {
+  const Bytes info = structure_of(scene, check, DataType::subsystem_information);
+  check.require(!info.empty(), "NMRESP is the length of NVM Subsystem Information", "it is 0");
+  return info[0] + 1u;
+}
 
 }  // namespace
 

@@ -235,6 +235,12 @@ CONFORMANCE_CASE(each_slot_replays_its_own_answer, "mi.replay.slot", roles::endp
       check.bytes("the answer of slot 1", again_one.message->body, one.message->body);
     }
   }
+  // Abort is of one slot: the other keeps what it has to replay.
+  if (!success(check, bench.primitive(mi::Primitive::abort, 1), "Abort of slot 1")) return;
+  const Replayed again_zero = replay(bench, 0, 0);
+  if (promised(check, again_zero, "Replay of slot 0 after Abort of slot 1")) {
+    check.bytes("the answer of slot 0 after Abort of slot 1", again_zero.message->body, zero.body);
+  }
 }
 
 CONFORMANCE_CASE(replay_ends_a_pause, "mi.replay.pause", roles::endpoint, needs(revision_2_0), needs(packets)) {
