@@ -167,6 +167,8 @@ void Endpoint::execute(Slot& slot) {
 void Endpoint::complete(Slot& slot) {
   world_.loop().cancel(slot.more_timer);
   const std::unique_ptr<Exchange> exchange = std::move(slot.exchange);
+  const auto answer_to = View<AnyResponse>::over(exchange->response);
+  const bool served = answer_to && answer_to->get(response::status) == Status::success;
   if (!exchange->response.empty()) {
     EndpointHooks::Delivery delivery;
     Bytes body = std::move(exchange->response);
@@ -184,7 +186,7 @@ void Endpoint::complete(Slot& slot) {
   }
   configured_unit_ = device_.port_state(options_.port).unit;
   use_unit();
-  if (configures(*exchange, ConfigurationId::async_event)) event_peer_ = slot.path.peer;
+  if (served && configures(*exchange, ConfigurationId::async_event)) event_peer_ = slot.path.peer;
   if (exchange->resets_subsystem) {
     const Bytes answer = std::move(slot.ready);
     const ReturnPath path = slot.path;
