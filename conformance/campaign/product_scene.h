@@ -8,6 +8,7 @@
 #include "conformance/live/live_judge.h"
 #include "conformance/runner/product.h"
 #include "model/transport/host_channel.h"
+#include "sim/fault/points.h"
 
 namespace fb::conformance {
 

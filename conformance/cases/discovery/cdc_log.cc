@@ -7,7 +7,6 @@ using namespace discovery_cases;
 
 namespace {
 
-constexpr auto kRegister = RegistrationTask::register_entries;
 constexpr auto kDeregister = RegistrationTask::deregister_entries;
 constexpr std::uint8_t kExtended = fabrics::discovery_lsp_bits::extended;
 

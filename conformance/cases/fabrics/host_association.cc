@@ -55,8 +55,8 @@ CONFORMANCE_CASE(host_request_private_data, "fabrics.host.request.private-data",
   check.that(request->get(fabrics::rdma_request::hrqsize) >= 1, "HRQSIZE is at least 1");
   for (const Bytes& each : bench.requests()) {
     constexpr std::size_t kReserved = 10;  // to the end
-    const bool clear =
-        std::all_of(each.begin() + std::min(kReserved, each.size()), each.end(), [](std::uint8_t byte) { return byte == 0; });
+    const ByteView reserved = ByteView{each}.subspan(std::min(kReserved, each.size()));
+    const bool clear = std::all_of(reserved.begin(), reserved.end(), [](std::uint8_t byte) { return byte == 0; });
     check.that(clear, "reserved bytes of the private data of each queue are 0", "they are not");
   }
   const auto connects = connects_of(bench, false);

@@ -266,8 +266,8 @@ CONFORMANCE_CASE(tcp_host_notices_a_wrong_header_digest_of_an_r2t, "tcp.host.dig
   Bytes pdu = c.build(r2t(scene.cid, 1, 0, kLarge));
   pdu[24] ^= 0x10;
   c.say(pdu);
-  expect_host_ends(check, c, bench.world(), "a wrong header digest of an R2T",
-                   {{FatalStatus::header_digest_error, load_le<std::uint32_t>(&pdu[24])}}, Silence::forbidden);
+  expect_host_ends(check, c, bench.world(), "a wrong header digest", {{FatalStatus::header_digest_error, load_le<std::uint32_t>(&pdu[24])}},
+                   Silence::forbidden);
   c.reset();
   writing.wait_for(kLong);
 }
