@@ -115,7 +115,7 @@ CONFORMANCE_CASE(spoilt_blocks_are_found, "nvme.lba-status.marked", roles::contr
   check.that(holds(scene.entries(LbaStatusAction::scan), kLba + 3), "the spoilt block is reported");
   // RL 0 is the rest of the namespace, a scan of which may take a real product long.
   if (bench.embedded()) {
-    check.that(holds(scene.entries(LbaStatusAction::scan, kLba, 0), kLba + 3), "the spoilt block is reported with RL 0");
+    check.that(holds(scene.entries(LbaStatusAction::scan, kLba, 0), kLba + 3), "the block of Write Uncorrectable is reported with RL 0");
   }
   scene.mend();
 }
