@@ -18,10 +18,11 @@ void Judge::tell(WorldOutcome& outcome) const {
   if (!failed()) return;
   fault::Schedule struck;
   for (const fault::Strike& strike : outcome.strikes) struck.decisions.push_back(strike.decision);
-  const bool firm = !failure_.signature.empty();
-  const Fault& fault = firm ? failure_ : promise_;
+  const bool certain = !answer_.signature.empty();
+  const bool firm = certain || !failure_.signature.empty();
+  const Fault& fault = certain ? answer_ : firm ? failure_ : promise_;
   std::string excuse;
-  if (struck.lies()) excuse = "bytes were changed behind the checks that would notice it";
+  if (!certain && struck.lies()) excuse = "bytes were changed behind the checks that would notice it";
   if (!firm && excuse.empty()) excuse = struck.beyond({});
   outcome.verdict = excuse.empty() ? WorldVerdict::fail : WorldVerdict::inconclusive;
   outcome.signature = fault.signature;

@@ -31,9 +31,11 @@ class Judge {
  public:
   /// Something that no fault excuses, unless bytes were changed behind every check.
   void fails(std::string signature, std::string text) { keep(failure_, std::move(signature), std::move(text)); }
+  /// Something that no fault excuses at all: it is about the fault itself, as it was seen.
+  void fails_at_fault(std::string signature, std::string text) { keep(answer_, std::move(signature), std::move(text)); }
   /// A promise that holds for a bounded number of faults.
   void breaks_promise(std::string signature, std::string text) { keep(promise_, std::move(signature), std::move(text)); }
-  bool failed() const { return !failure_.signature.empty() || !promise_.signature.empty(); }
+  bool failed() const { return !answer_.signature.empty() || !failure_.signature.empty() || !promise_.signature.empty(); }
   /// The verdict, in the light of the strikes that the outcome holds.
   void tell(WorldOutcome& outcome) const;
 
@@ -44,7 +46,7 @@ class Judge {
   static void keep(Fault& first, std::string signature, std::string text) {
     if (first.signature.empty()) first = {std::move(signature), std::move(text)};
   }
-  Fault failure_, promise_;
+  Fault answer_, failure_, promise_;
 };
 
 /// Numbers become "#", so that two failures of one kind have one name.

@@ -54,8 +54,13 @@ void weigh_findings(const live::LiveJudge& watch, Judge& judge) {
   for (const LiveFinding& found : watch.findings()) {
     const monitors::Finding& finding = found.finding;
     if (monitors::only_advises(finding.rule)) continue;
-    judge.fails(fmt::format("rule: {} ({})", monitors::facts_of(finding.rule).name, name_of(found.side)),
-                fmt::format("packet {}: {}", finding.packet, finding.text));
+    std::string signature = fmt::format("rule: {} ({})", monitors::facts_of(finding.rule).name, name_of(found.side));
+    std::string text = fmt::format("packet {}: {}", finding.packet, finding.text);
+    if (monitors::is_answer_to_fault(finding.rule)) {
+      judge.fails_at_fault(std::move(signature), std::move(text));
+    } else {
+      judge.fails(std::move(signature), std::move(text));
+    }
   }
 }
 

@@ -30,7 +30,9 @@ Role role_of(std::string_view requirement) {
 }  // namespace
 
 LiveJudge::LiveJudge(const LiveJudgeOptions& options)
-    : options_(options), hosts_(dissector_options(options)), controllers_(dissector_options(options)) {}
+    : options_(options), hosts_(dissector_options(options)), controllers_(dissector_options(options)) {
+  controllers_.judge_answers_to_faults();
+}
 
 LiveJudge::~LiveJudge() = default;
 

@@ -47,6 +47,9 @@ std::unique_ptr<Judge> judge_of_queues(Findings& findings, bool complete);
 std::unique_ptr<Judge> judge_of_associations(Findings& findings, bool complete);
 std::unique_ptr<Judge> judge_of_pdus(Findings& findings, bool complete);
 std::unique_ptr<Judge> judge_of_tcp_data(Findings& findings, bool complete);
+/// Of what faults on the way changed, and the controller's answer to it. For the view of a controller behind a proxy alone: in a
+/// case of the suite the case itself judges the answer.
+std::unique_ptr<Judge> judge_of_tcp_answers(Findings& findings, bool complete);
 std::unique_ptr<Judge> judge_of_mctp(Findings& findings, bool complete);
 std::unique_ptr<Judge> judge_of_management(Findings& findings, bool complete);
 

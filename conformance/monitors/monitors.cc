@@ -59,6 +59,11 @@ Monitors::Monitors(const evidence::DissectorOptions& options, bool with_oracle, 
 
 Monitors::~Monitors() = default;
 
+void Monitors::judge_answers_to_faults() {
+  judges_.push_back(judge_of_tcp_answers(findings_, dissector_.options().complete));
+  dissector_.add(*judges_.back());
+}
+
 std::vector<Rule> Monitors::judged() const {
   std::vector<Rule> rules;
   for (std::size_t i = 0; i < kRules; ++i) {

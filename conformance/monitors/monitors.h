@@ -24,6 +24,9 @@ class Monitors final : public TraceSink {
   explicit Monitors(const evidence::DissectorOptions& options = {}, bool with_oracle = true, oracle::Declaration declared = {});
   ~Monitors() override;
 
+  /// Before the first event: what the controller answers to PDUs that faults changed on the way is judged too.
+  void judge_answers_to_faults();
+
   void on_event(const TraceEvent& event) override { dissector_.on_event(event); }
   void on_packet(const capture::CapturedPacket& packet) {
     dissector_.on_packet(packet);

@@ -27,6 +27,8 @@ bool only_advises(Rule rule) {
   return requirement != nullptr && requirement->level != "mandatory";
 }
 
+bool is_answer_to_fault(Rule rule) { return rule >= Rule::tcp_answers_header_digest && rule <= Rule::tcp_answers_transfer_tag; }
+
 bool judges_hosts(Rule rule) {
   const conformance::Requirement* const requirement = conformance::find_requirement(facts_of(rule).requirement);
   return facts_of(rule).layer == Layer::oracle && requirement != nullptr && requirement->roles.size() == 1 &&

@@ -99,6 +99,11 @@ std::string_view name_of(Layer layer);
   X(tcp_success_alone, "tcp.success.alone", tcp, "SUCCESS comes with LAST_PDU and without a response")                                     \
   X(tcp_success_flow, "tcp.success.flow-control", tcp, "SUCCESS is for queues without flow control")                                       \
   X(tcp_capsule_data, "tcp.host.sgl.in-capsule", tcp, "a capsule carries the data that its SGL says")                                      \
+  X(tcp_answers_header_digest, "tcp.digest.header.wrong", tcp, "a connection ends with a C2HTermReq after a wrong header digest")          \
+  X(tcp_answers_capsule_digest, "tcp.digest.data.wrong-capsule", tcp,                                                                      \
+    "a wrong data digest of a capsule fails its command, and nothing else")                                                                \
+  X(tcp_answers_h2c_digest, "tcp.digest.data.wrong-h2cdata", tcp, "a wrong data digest of an H2CData fails its command, and nothing else") \
+  X(tcp_answers_transfer_tag, "tcp.h2cdata.ttag", tcp, "a connection ends with a C2HTermReq after a transfer tag that no R2T gave")        \
   X(mctp_version, "mctp.packet.version", mctp, "the header version is 1")                                                                  \
   X(mctp_reserved, "mctp.packet.reserved", mctp, "reserved bits of the header are 0")                                                      \
   X(mctp_eid, "mctp.wire.eid", mctp, "the source of a packet is no broadcast EID")                                                         \
@@ -235,6 +240,8 @@ std::span<const RuleFacts> catalogue();
 const RuleFacts& facts_of(Rule rule);
 /// The requirement only recommends: who does not keep to it is told, and breaks nothing.
 bool only_advises(Rule rule);
+/// Its subject is a fault on the way, and what a controller answers to it.
+bool is_answer_to_fault(Rule rule);
 /// The oracle's rules on what hosts send.
 bool judges_hosts(Rule rule);
 

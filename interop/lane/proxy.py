@@ -90,3 +90,41 @@ def ended(scene: Scene, proxy: Running, name: str) -> dict:
         first = new[0]
         raise CellFailure(f"{len(new)} findings ({name}); packet {first['packet']} of the {first['side']}: {first['text']} ({first['rule']})")
     return results
+
+
+# What nvmet does not answer as NVMe/TCP says, by the name that a campaign has for it, and a plan that provokes it.
+KERNEL_FAULTS = {
+    "rule: tcp_answers_header_digest (controller)": "faults:\n  - {kind: pdu_corrupt, every: 12, most: 2}\n",
+    "rule: tcp_answers_h2c_digest (controller)": "faults:\n  - {kind: pdu_corrupt, every: 12, most: 2}\n",
+    "rule: tcp_answers_transfer_tag (controller)": "faults:\n  - {kind: change_ttag, every: 12, most: 2, amount: 700}\n",
+}
+
+
+@cell("tcp-campaign", "campaigns against nvmet over TCP: three of its known faults are found under faults of PDUs, replayed and shrunk",
+      kernels=KERNELS, limit_s=1200)
+def tcp_campaign(scene: Scene) -> str:
+    with scene.guest() as guest:
+        boot(guest, "tcp")
+        # With data behind R2Ts, however short it is.
+        guest.run(linux.nvmet("tcp", settings="echo 0 >ports/1/param_inline_data_size\n"))
+        said = [found_and_shrunk(scene, str(place), signature, plan) for place, (signature, plan) in enumerate(KERNEL_FAULTS.items())]
+        close(guest, linux.nvmet_down("tcp"))
+    return "; ".join(said)
+
+
+def found_and_shrunk(scene: Scene, name: str, signature: str, plan: str) -> str:
+    """A campaign finds this failure, a replay shows it again, and fewer faults are left that cause it."""
+    file = scene.folder / f"{name}.yaml"
+    file.write_text(plan)
+    folder = scene.folder / name
+    scene.bench.run("campaign", "--dut", url("tcp"), "--faults", str(file), "--seeds", "1..60", "--jobs", "1", "--time", "120s", "--output",
+                    str(folder), limit_s=300, check=False)
+    failures = json.loads((folder / "campaign.json").read_text())["failures"]
+    replay = next((one["replay"] for one in failures if one["signature"] == signature), None)
+    if replay is None:
+        raise CellFailure(f"'{signature}' was not found; found was {', '.join(one['signature'] for one in failures) or 'nothing'}")
+    again = json.loads(scene.bench.run("replay", replay, "--times", "3", "--json", limit_s=120, check=False).output)
+    if again["shown"] == 0:
+        raise CellFailure(f"'{signature}' was not shown again in {again['runs']} runs")
+    less = json.loads(scene.bench.run("shrink", replay, "--seconds", "60", "--json", limit_s=200).output)
+    return f"{signature}: shown in {again['shown']} of {again['runs']}, {less['decisions_after']} of {less['decisions_before']} faults left"

@@ -213,6 +213,32 @@ def test_a_defect_of_a_product_is_found_replayed_and_shrunk(on_a_product, fabric
     assert smaller.json["steps_after"] < smaller.json["steps_before"]
 
 
+def answers_to(fabricbench, start_target, tmp_path, *target):
+    """The result of a campaign in which PDUs are damaged where a digest covers them."""
+    start_target("--listen", AT, "--namespace", "1M", *target)
+    plan = tmp_path / "plan.yaml"
+    plan.write_text("faults:\n  - {kind: pdu_corrupt, every: 12, most: 2}\n")
+    return fabricbench("campaign", "--dut", AT, "--faults", plan, "--seeds", "1..12", "--stop-after", "0", "--out", tmp_path / "out", "--json",
+                       timeout=120)
+
+
+def test_the_answer_to_a_wrong_digest_is_judged(fabricbench, start_target, tmp_path):
+    done = answers_to(fabricbench, start_target, tmp_path, "--deviation", "fatal_errors_without_termreq")
+    assert done.code == 1, done.out + done.err
+    assert [one["signature"] for one in done.json["failures"]] == ["rule: tcp_answers_header_digest (controller)"]
+    replay = done.json["failures"][0]["replay"]
+    again = fabricbench("replay", replay, "--times", "3", "--json")
+    assert again.code == 1 and again.json["shown"] >= 2
+    less = fabricbench("shrink", replay, "--seconds", "20", "--json", timeout=120)
+    assert less.code == 0 and less.json["decisions_after"] == 1
+
+
+def test_a_product_that_answers_wrong_digests_as_specified(fabricbench, start_target, tmp_path):
+    done = answers_to(fabricbench, start_target, tmp_path)
+    assert done.code == 0, done.out + done.err
+    assert done.json["failures"] == [] and done.json["strikes"] > 5
+
+
 RDMA = "rdma://127.0.0.93:4420"
 
 
