@@ -53,7 +53,7 @@ CONFORMANCE_CASE(auth_refuses_reserved_secure_channel, "auth.controller.negotiat
   for (const std::uint8_t sc_c : {std::uint8_t{0x01}, std::uint8_t{0xFF}}) {
     Exchange exchange(bench, check, connected_queue(bench), DhGroup::ffdhe2048);
     exchange.negotiate.sc_c = sc_c;
-    exchange.refused(encoded(exchange.negotiate), {AuthFailure::secure_channel_mismatch});
+    exchange.refused(encoded(exchange.negotiate), {AuthFailure::secure_channel_mismatch, AuthFailure::incorrect_payload});
   }
 }
 

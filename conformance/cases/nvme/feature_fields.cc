@@ -170,7 +170,7 @@ CONFORMANCE_CASE(write_protection_holds_for_all_that_write, "nvme.write-protecti
   check.precondition_success(protect(scene.association, scene.nsid, 0), "Set Features that ends the protection");
   check.status(written, sc::namespace_write_protected, "Write");
   if (zeroed) check.status(*zeroed, sc::namespace_write_protected, "Write Zeroes");
-  if (deallocated) check.status(*deallocated, sc::namespace_write_protected, "Dataset Management");
+  if (deallocated) check.refused(*deallocated, "Dataset Management");
   if (uncorrectable) check.status(*uncorrectable, sc::namespace_write_protected, "Write Uncorrectable");
   if (check.success(read, "Read")) check.bytes("the protected blocks", read.data, before);
 }

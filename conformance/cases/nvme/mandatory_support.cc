@@ -135,8 +135,10 @@ CONFORMANCE_CASE(names_are_unique, "nvme.identify.names-unique", roles::controll
 CONFORMANCE_CASE(mandatory_features_are_claimed, "nvme.log.feature-effects", roles::controller, needs(is_version_2)) {
   const auto reply = bench.associate().admin().send(host::get_log(nvme::LogPage::feature_effects, 1024), 1024).wait();
   check.require_success(reply, "Get Log Page 12h");
-  std::vector<FeatureId> needed = {FeatureId::arbitration,    FeatureId::power_management, FeatureId::temperature_threshold,
-                                   FeatureId::error_recovery, FeatureId::number_of_queues, FeatureId::async_event_configuration};
+  std::vector<FeatureId> needed = {FeatureId::arbitration, FeatureId::power_management, FeatureId::temperature_threshold,
+                                   FeatureId::number_of_queues, FeatureId::async_event_configuration};
+  // Of the NVM command set.
+  if (bench.nsid() != 0) needed.push_back(FeatureId::error_recovery);
   const bool reserves = !claims_oncs<nvme::oncs_bits::reservations>(bench.declared());
   if (reserves) needed.push_back(FeatureId::host_identifier);
   for (const FeatureId id : needed) {
