@@ -123,6 +123,13 @@ inline Bytes pattern_of(std::size_t size, unsigned seed) {
   return made;
 }
 
+/// The Controller Health Status Changed Flags of all controllers: what sets a bit of the composite status is that one of these goes
+/// from 0 to 1.
+inline void clear_changed_flags(EndpointBench& bench, Check& check) {
+  constexpr std::uint32_t kAllControllers = 1u << 31 | 7u << 24 | 254u << 16, kClearFlags = 1u << 31;
+  precondition(check, bench.command(mi::Opcode::controller_health_poll, kAllControllers, kClearFlags),
+               "Controller Health Status Poll with CCF");
+}
 /// The eight bytes of the subsystem's health.
 inline Bytes health(EndpointBench& bench, Check& check, bool clear = false) {
   const MiAnswer answer = bench.command(mi::Opcode::subsystem_health_poll, 0, clear ? 0x80000000u : 0u);

@@ -43,6 +43,7 @@ constexpr std::uint16_t kWatched = bits::nac | bits::ctemp | bits::pdlu | bits::
 
 /// What an event does to the composite status: its bit alone among those that are watched.
 void changes(EndpointBench& bench, Check& check, std::uint16_t bit, std::string_view what, const std::function<void(Arranger&)>& event) {
+  clear_changed_flags(bench, check);
   changes_of(bench, check, true);
   check.precondition((changes_of(bench, check) & kWatched) == 0, "a composite status that is clear");
   event(bench.arranger());
@@ -185,6 +186,7 @@ CONFORMANCE_CASE(another_namespace_is_a_change, "mi.health.changes.namespace", r
 }
 
 CONFORMANCE_CASE(changes_are_told_until_they_are_cleared, "mi.health.clear.kept", roles::endpoint, arranges{{Request::temperature}}) {
+  clear_changed_flags(bench, check);
   changes_of(bench, check, true);
   bench.arranger().temperature(315);
   for (int i = 0; i < 3; ++i) {
@@ -194,11 +196,13 @@ CONFORMANCE_CASE(changes_are_told_until_they_are_cleared, "mi.health.clear.kept"
 
 CONFORMANCE_CASE(clearing_tells_the_changes_first, "mi.health.clear", roles::endpoint,
                  arranges{{Request::temperature, Request::available_spare}}) {
+  clear_changed_flags(bench, check);
   changes_of(bench, check, true);
   bench.arranger().temperature(316);
   bench.arranger().available_spare(90);
   check.equal("changes in the poll that clears them", changes_of(bench, check, true) & kWatched, bits::ctemp | bits::spare);
   check.equal("changes afterwards", changes_of(bench, check), 0);
+  clear_changed_flags(bench, check);
   bench.arranger().temperature(317);
   check.equal("changes after another event", changes_of(bench, check) & kWatched, bits::ctemp);
 }
@@ -210,6 +214,7 @@ CONFORMANCE_CASE(endpoints_keep_their_own_changes, "mi.health.endpoints", roles:
   };
   for (const bool second : {false, true}) {
     use(second);
+    clear_changed_flags(bench, check);
     changes_of(bench, check, true);
   }
   bench.drive().subsystem().set_temperature(318);

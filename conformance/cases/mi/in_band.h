@@ -152,6 +152,12 @@ inline std::uint16_t composite_of(InBandScene& scene, Check& check, bool clear =
   needed(check, answer, "NVM Subsystem Health Status Poll");
   return load_le<std::uint16_t>(answer.reply.data.data() + 4);
 }
+/// The Controller Health Status Changed Flags of all controllers: what sets a bit of the composite status is that one of these goes
+/// from 0 to 1.
+inline void clear_changed_flags(InBandScene& scene, Check& check) {
+  needed(check, scene.receive(mi::Opcode::controller_health_poll, chsp::kAll | chsp::kEvery | chsp::kMost, chsp::kClear),
+         "Controller Health Status Poll with CCF");
+}
 /// CC.EN to 0 and to 1 again.
 inline void restart(RawAssociation& association) {
   association.disable();

@@ -12,8 +12,8 @@ namespace bits = mi::change_bits;
 
 /// The selection of changes by state alone: a temperature may change at any time.
 constexpr std::uint32_t kStates = 1;
-/// What a controller that was disabled and enabled shows.
-constexpr std::uint16_t kRestarted = bits::ceco | bits::rdy | bits::csts;
+/// What a controller that was disabled and enabled shows. CECO of its health data may have been 1 before, and then does not change.
+constexpr std::uint16_t kRestarted = bits::rdy | bits::csts;
 
 Bytes smart_of(InBandScene& scene, Check& check) {
   const auto reply = scene.association.admin().send(host::get_log(nvme::LogPage::smart, nvme::SmartLog::size), nvme::SmartLog::size).wait();
@@ -94,11 +94,12 @@ CONFORMANCE_CASE(subsystem_temperature_in_band_is_that_of_smart, "mi.health.temp
 CONFORMANCE_CASE(a_restart_shows_in_band, "mi.in-band.health.changes", roles::controller, needs(tunnels), having_in_band) {
   InBandScene scene(bench), second(bench);
   for (InBandScene* one : {&scene, &second, &scene}) {
+    clear_changed_flags(*one, check);
     composite_of(*one, check, true);
     restart(one->association);
     const std::string of = fmt::format(" after controller {} was disabled and enabled", one->association.cntlid());
     for (int round = 0; round < 3; ++round) {
-      check.equal("CECO, RDY and CSTS in the composite status" + of, composite_of(*one, check) & kRestarted, kRestarted);
+      check.equal("RDY and CSTS in the composite status" + of, composite_of(*one, check) & kRestarted, kRestarted);
     }
   }
 }
@@ -107,6 +108,7 @@ CONFORMANCE_CASE(changes_in_band_are_cleared_when_asked, "mi.in-band.health.clea
   InBandScene scene(bench);
   composite_of(scene, check);
   for (int round = 0; round < 2; ++round) {
+    clear_changed_flags(scene, check);
     restart(scene.association);
     check.precondition((composite_of(scene, check) & kRestarted) == kRestarted, "changes");
     check.equal("the composite status, read once more", composite_of(scene, check) & kRestarted, kRestarted);
@@ -120,6 +122,7 @@ CONFORMANCE_CASE(changes_in_band_are_cleared_one_by_one, "mi.in-band.health.clea
   InBandScene scene(bench);
   composite_of(scene, check);
   for (unsigned position = 0; position < mi::kClearBits - 1; ++position) {
+    clear_changed_flags(scene, check);
     restart(scene.association);
     const InBandAnswer answer = scene.send(Opcode::configuration_set, 2, 1u << position);
     if (answer.missing()) return;
@@ -129,6 +132,7 @@ CONFORMANCE_CASE(changes_in_band_are_cleared_one_by_one, "mi.in-band.health.clea
     check.equal("the composite status after " + what, composite_of(scene, check) & kRestarted,
                 kRestarted & ~mi::change_bit_of_clear(position));
   }
+  clear_changed_flags(scene, check);
   restart(scene.association);
   tunneled_success(check, scene.send(Opcode::configuration_set, 2, 0), "Configuration Set that clears nothing");
   check.equal("the composite status after that", composite_of(scene, check) & kRestarted, kRestarted);

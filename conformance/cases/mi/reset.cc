@@ -222,6 +222,7 @@ CONFORMANCE_CASE(a_reset_clears_what_has_changed, "mi.reset.changes", roles::end
                  arranges{{Request::temperature, Request::percentage_used, Request::available_spare, Request::critical_warning}}) {
   using namespace mi::change_bits;
   Arranger& drive = bench.arranger();
+  clear_changed_flags(bench, check);
   health(bench, check, true);
   drive.temperature(330);
   drive.percentage_used(11);
