@@ -21,6 +21,12 @@ host::RawReply send_altered(ControllerBench& bench, Check& check, const std::fun
   return exchange.queue().send(command, message).wait();
 }
 
+/// I/O commands that are not done yet when a transaction ends.
+const arranged with_slow_commands{"authentication, and commands that take their time", [](EmbeddedSetup& setup) {
+                                    demanding(setup);
+                                    setup.subsystem.io_latency = 2_s;
+                                  }};
+
 }  // namespace
 
 // What these two look at, a product shows without secrets.
@@ -197,6 +203,39 @@ CONFORMANCE_CASE(auth_once_more_may_fail, "auth.controller.again.failure", roles
   const auto another = static_cast<std::uint16_t>(mixed.negotiate.t_id + 1);
   mixed.refused(encoded(AuthSuccess2{another}), {AuthFailure::incorrect_payload, AuthFailure::incorrect_message});
   mixed.expect_end("the connection ends after AUTH_Success2 with another T_ID in a second transaction");
+}
+
+CONFORMANCE_CASE(auth_failure_terminates_every_command, "auth.controller.again.failure", roles::controller, with_slow_commands,
+                 reaches{"subsystem.auth.failed"}) {
+  const std::size_t block_bytes = bench.declared().block_bytes;
+  for (const bool of_admin : {true, false}) {
+    bench.step(of_admin ? "a second transaction of the admin queue fails" : "a second transaction of the second I/O queue fails");
+    RawAssociation& association = bench.associate();
+    host::RawQueue* const queues[] = {&association.open_io(bench.io_qid(0)), &association.open_io(bench.io_qid(1))};
+    host::RawQueue& failing = of_admin ? association.admin() : *queues[1];
+    std::vector<std::pair<std::string, Op<host::RawReply>>> open;
+    if (of_admin) open.emplace_back("Asynchronous Event Request", association.admin().send(host::async_event_request()));
+    for (std::size_t i = of_admin ? 0 : 1; i < std::size(queues); ++i) {
+      for (const std::string_view which : {"first", "second"}) {
+        open.emplace_back("the " + std::string(which) + " Read on I/O queue " + std::to_string(i + 1),
+                          queues[i]->send(host::read(bench.nsid(), bench.first_lba(), 1), block_bytes));
+      }
+    }
+    Exchange wrong(bench, check, failing);
+    wrong.get_challenge();
+    wrong.make_reply();
+    wrong.reply.response.back() ^= 1;
+    wrong.refused(encoded(wrong.reply), {AuthFailure::failed});
+    auto late = failing.send(of_admin ? host::as_sqe(host::property_get(prop::vs)) : host::flush(bench.nsid()));
+    for (auto& [name, command] : open) {
+      const auto reply = command.wait_for(kEndSoon);
+      check.require(reply && reply->answered(), name + " is answered when reauthentication has failed", "it is not");
+      check.status(*reply, sc::operation_denied, name);
+    }
+    const auto after = late.wait_for(kEndSoon);
+    check.that(!after || !after->ok(), "no command is executed behind AUTH_Failure1", "one is");
+    wrong.expect_end("the connection ends after a failed second transaction");
+  }
 }
 
 }  // namespace fb::conformance
