@@ -13,6 +13,11 @@ bool among(std::uint8_t id, const std::vector<std::uint8_t>& offered) {
   return std::find(offered.begin(), offered.end(), id) != offered.end();
 }
 
+void making_keys(EmbeddedSetup& setup) {
+  demanding(setup);
+  setup.subsystem.authentication.secure_channel = true;
+}
+
 /// Offers `hash` alone, and `group` where there is one, and follows the transaction to its end.
 void complete_with(ControllerBench& bench, Check& check, AuthHash hash, std::optional<DhGroup> group) {
   Exchange exchange(bench, check, connected_queue(bench), group);
@@ -67,13 +72,31 @@ CONFORMANCE_CASE(auth_refuses_secure_channel_on_io_queues, "auth.controller.nego
   exchange.refused(encoded(exchange.negotiate), {AuthFailure::secure_channel_mismatch});
 }
 
+CONFORMANCE_CASE(auth_takes_a_secure_channel_only_where_it_may, "auth.controller.negotiate.secure-channel-io", roles::controller,
+                 arranged{"a subsystem that makes keys for TLS", &making_keys}, reaches{"subsystem.auth.failed"}, over_tcp) {
+  using auth::SecureChannel;
+  const auto refuses = [&](host::RawQueue& queue, SecureChannel channel) {
+    Exchange exchange(bench, check, queue, DhGroup::ffdhe2048);
+    exchange.negotiate.sc_c = static_cast<std::uint8_t>(channel);
+    exchange.refused(encoded(exchange.negotiate), {AuthFailure::secure_channel_mismatch});
+  };
+  bench.step("REPLACETLSPSK on an admin queue without TLS");
+  refuses(connected_queue(bench), SecureChannel::replace_tls_psk);
+  for (const SecureChannel channel : {SecureChannel::new_tls_psk, SecureChannel::replace_tls_psk}) {
+    bench.step(channel == SecureChannel::new_tls_psk ? "NEWTLSPSK on an I/O queue" : "REPLACETLSPSK on an I/O queue");
+    RawAssociation& association = bench.associate({.enable = false, .authenticate = false});
+    Exchange(bench, check, association.admin()).run();
+    association.enable();
+    host::RawQueue& queue = association.io_transport();
+    check.precondition_success(queue.send(association.io_connect()).wait(), "Connect of the I/O queue");
+    refuses(queue, channel);
+    association.admin().disconnect();
+    bench.world().run_for(1_s);
+  }
+}
+
 CONFORMANCE_CASE(auth_refuses_null_group_for_secure_channel, "auth.controller.negotiate.secure-channel-null", roles::controller,
-                 arranged{"a subsystem that makes keys for TLS",
-                          [](EmbeddedSetup& setup) {
-                            demanding(setup);
-                            setup.subsystem.authentication.secure_channel = true;
-                          }},
-                 reaches{"subsystem.auth.failed"}, over_tcp) {
+                 arranged{"a subsystem that makes keys for TLS", &making_keys}, reaches{"subsystem.auth.failed"}, over_tcp) {
   Exchange exchange(bench, check, connected_queue(bench));
   exchange.negotiate.sc_c = static_cast<std::uint8_t>(auth::SecureChannel::new_tls_psk);
   exchange.negotiate.protocols[0].groups = ids({DhGroup::null, DhGroup::ffdhe2048});
