@@ -1,4 +1,6 @@
 // Keys and identities of TLS by a second source, and identities that are wrong by as little as can be.
+#include <set>
+
 #include "conformance/cases/auth/common.h"
 #include "conformance/cases/tcp/tls_common.h"
 
@@ -11,9 +13,11 @@ namespace {
 
 constexpr std::string_view kOtherHost = "nqn.2014-08.org.nvmexpress:uuid:5f0c9e52-7a7c-4be0-9d5e-2f3b8a5d6e02";
 
-/// Configured PSKs as users write them: transformed with SHA-256 and SHA-384, and such that are retained ones already.
+/// Configured PSKs as users write them: transformed with SHA-256 and SHA-384, one more with SHA-256, and such that are retained
+/// ones already.
 constexpr std::string_view kTransformed[] = {"NVMeTLSkey-1:01:ERITFBUWFxgZGhscHR4fICEiIyQlJicoKSorLC0uLzDdfoE4:",
-                                             "NVMeTLSkey-1:02:QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVpbXF1eX2BhYmNkZWZnaGlqa2xtbm9wGzkt+w==:"};
+                                             "NVMeTLSkey-1:02:QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVpbXF1eX2BhYmNkZWZnaGlqa2xtbm9wGzkt+w==:",
+                                             "NVMeTLSkey-1:01:gYKDhIWGh4iJiouMjY6PkJGSk5SVlpeYmZqbnJ2en6DAC5bC:"};
 constexpr std::string_view kPlain[] = {"NVMeTLSkey-1:00:ISIjJCUmJygpKissLS4vMDEyMzQ1Njc4OTo7PD0+P0Dc1bqW:",
                                        "NVMeTLSkey-1:00:UVJTVFVWV1hZWltcXV5fYGFiY2RlZmdoaWprbG1ub3BxcnN0dXZ3eHl6e3x9fn+Ar+PWWg==:"};
 
@@ -73,8 +77,14 @@ void expect_key_unknown(ControllerBench& bench, Check& check, const reference::T
 
 template <const auto& Texts>
 void knows_each(ControllerBench& bench, Check& check) {
+  std::set<std::string> names;
   for (const std::string& text : key_texts<Texts>(bench)) {
-    for (const int version : {0, 1}) expect_key_known(bench, check, key_from(text, version, kBenchHostNqn, bench.nqn()));
+    for (const int version : {0, 1}) {
+      const reference::TlsKey key = key_from(text, version, kBenchHostNqn, bench.nqn());
+      // An identity of version 0 has no digest: it means the first of the keys with its hash.
+      const bool other = version == 0 && !names.insert(key.identity).second;
+      if (!other) expect_key_known(bench, check, key);
+    }
   }
 }
 
