@@ -139,10 +139,22 @@ CONFORMANCE_CASE(cdc_counts_a_registered_subsystem, "discovery.cdc.log.genctr", 
   check.that(after != before, "GENCTR is another after a subsystem was registered", std::to_string(after));
   // Others may register at the same time.
   if (bench.embedded()) check.equal("GENCTR", after, before + 1);
-  deregistered(check, association, a_disk(bench));
+  const auto moved = of_direct({disk_entry(bench, {.nqn = kDisk}), disk_entry(bench, {.nqn = kDisk, .traddr = "192.0.2.72"})});
+  const auto disk = of_direct({disk_entry(bench, {.nqn = kDisk, .traddr = "192.0.2.72"})});
+  registered(check, association, of_direct({disk_entry(bench, {.nqn = kDisk})}));
+  const std::uint64_t added = genctr_of(check, association, nvme::LogPage::discovery);
+  if (bench.embedded()) check.equal("GENCTR after Register of the same entry", added, after);
+  check.precondition_success(send_task(check, association, RegistrationTask::update, moved), "Update");
+  const std::uint64_t updated = genctr_of(check, association, nvme::LogPage::discovery);
+  check.that(updated != added, "GENCTR is another after an entry was updated", std::to_string(updated));
+  if (bench.embedded()) check.equal("GENCTR after Update", updated, added + 1);
+  deregistered(check, association, disk);
   const std::uint64_t removed = genctr_of(check, association, nvme::LogPage::discovery);
-  check.that(removed != after, "GENCTR is another after a subsystem was deregistered", std::to_string(removed));
-  if (bench.embedded()) check.equal("GENCTR after De-Register", removed, after + 1);
+  check.that(removed != updated, "GENCTR is another after a subsystem was deregistered", std::to_string(removed));
+  if (!bench.embedded()) return;
+  check.equal("GENCTR after De-Register", removed, updated + 1);
+  deregistered(check, association, disk);
+  check.equal("GENCTR after De-Register of what is not registered", genctr_of(check, association, nvme::LogPage::discovery), removed);
 }
 
 CONFORMANCE_CASE(cdc_announces_a_registered_subsystem, "discovery.cdc.log.event", roles::cdc, a_cdc) {

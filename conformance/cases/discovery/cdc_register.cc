@@ -205,6 +205,9 @@ CONFORMANCE_CASE(cdc_removes_each_entry_of_a_command, "discovery.cdc.deregister.
   const auto two = of_host(kHost, {host_entry(bench, kHost, kAddresses[0]), host_entry(bench, kHost, kAddresses[2])});
   check.require_success(send_task(check, association, kDeregister, two), "De-Register of two entries");
   expect_addresses(check, association, {"192.0.2.72"}, "after De-Register of two others");
+  registered(check, association, of_host(kHost, three_entries(bench)));
+  check.require_success(send_task(check, association, kDeregister, of_host(kHost, three_entries(bench))), "De-Register of all three");
+  expect_addresses(check, association, {}, "after De-Register of all three");
 }
 
 CONFORMANCE_CASE(cdc_deregisters_by_the_entry_key, "discovery.cdc.deregister.key", roles::cdc, a_cdc) {
