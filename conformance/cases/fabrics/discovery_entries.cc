@@ -4,6 +4,7 @@
 
 #include "conformance/cases/fabrics/discovery_scene.h"
 #include "conformance/cases/reserved.h"
+#include "conformance/runner/embedded_controller.h"
 #include "wire/fabrics/transports.h"
 
 namespace fb::conformance {
@@ -105,6 +106,26 @@ CONFORMANCE_CASE(discovery_entry_leads_to_the_subsystem, "fabrics.discovery.lead
   for (const Entry& entry : own) served = served || is_served_at(bench, entry);
   check.that(served, fmt::format("an entry leads to the subsystem over {} at {}", bench.transport(), to_string(bench.at())),
              text_of_entry(own.front()));
+}
+
+CONFORMANCE_CASE(discovery_lists_every_port, "fabrics.discovery.leads-back", roles::controller,
+                 arranged("a second port of the subsystem", [](EmbeddedSetup&) {})) {
+  constexpr std::uint16_t kSecondPort = 11;
+  const Endpoint ports[] = {bench.at(), bench.product().add_port(kSecondPort)};
+  RawAssociation& association = connect_discovery(bench);
+  const Bytes log = read_log(bench, check, association);
+  const std::vector<Entry> own = own_entries(bench, check, log);
+  std::vector<Entry> found;
+  for (const Endpoint& port : ports) {
+    const auto at = std::find_if(own.begin(), own.end(), [&](const Entry& entry) { return place_of(entry) == port; });
+    check.require(at != own.end(), "an entry leads to the port at " + to_string(port), text_of_entry(own.front()));
+    check.that(is_served_at(bench, *at), "the subsystem is served at " + to_string(port), text_of_entry(*at));
+    found.push_back(*at);
+  }
+  check.equal("PORTID of the second port", found[1].get(de::portid), kSecondPort);
+  check.that(found[0].get(de::portid) != kSecondPort, "the ports have a PORTID each", text_of_entry(found[0]));
+  check.equal("CNTLID of the second entry", found[1].get(de::cntlid), found[0].get(de::cntlid));
+  check.equal("ASQSZ of the second entry", found[1].get(de::asqsz), found[0].get(de::asqsz));
 }
 
 CONFORMANCE_CASE(discovery_addresses_are_of_their_family, "fabrics.discovery.address-family", roles::controller,
