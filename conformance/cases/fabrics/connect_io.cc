@@ -71,6 +71,12 @@ CONFORMANCE_CASE(io_connect_refuses_queue_in_use, "fabrics.connect.qid.duplicate
                one_of(sc::invalid_queue_identifier, sc::command_sequence_error, sc::connect_invalid_parameters));
   const host::RawReply reply = first.send(host::flush(bench.nsid())).wait();
   check.success(answered(check, reply, "the first queue"), "the first queue goes on");
+  if (bench.declared().io_queues < 2 || !bench.declared().known) return;
+  host::RawQueue& second = association.open_io(bench.io_qid(1));
+  const auto again = association.io_transport(bench.io_qid(1)).send(association.io_connect(bench.io_qid(1))).wait();
+  check.status(answered(check, again), one_of(sc::invalid_queue_identifier, sc::command_sequence_error, sc::connect_invalid_parameters),
+               "Connect to the second queue once more");
+  check.success(answered(check, second.send(host::flush(bench.nsid())).wait(), "the second queue"), "the second queue goes on");
 }
 
 CONFORMANCE_CASE(io_connect_is_refused_before_enable, "fabrics.connect.io-before-enable", roles::controller, reaches{"connect.io.ready"}) {

@@ -110,11 +110,15 @@ CONFORMANCE_CASE(read_only_property_keeps_its_value, "fabrics.property.read-only
 CONFORMANCE_CASE(nssr_without_signature_resets_nothing, "fabrics.property.nssr-value", roles::controller) {
   RawAssociation& association = bench.associate();
   const bool feature = bench.declared().capabilities().get(fabrics::cap::nssrs);
-  const std::uint32_t value = feature ? 0x4E564D66u : fabrics::kNssrValue;
-  answered(check, association.set_property(prop::nssr, value));
-  bench.world().run_for(100_ms);
-  expect_association(check, association);
-  check.equal("CSTS.RDY afterwards", association.property(prop::csts) & 1, 1u);
+  // Values that have a part of the signature.
+  const std::vector<std::uint32_t> values = feature ? std::vector<std::uint32_t>{0x4E564D66, 0x00004D65, 0x12344D65, 0x4E560000, 0x654D564E}
+                                                    : std::vector<std::uint32_t>{fabrics::kNssrValue};
+  for (const std::uint32_t value : values) {
+    answered(check, association.set_property(prop::nssr, value));
+    bench.world().run_for(100_ms);
+    expect_association(check, association);
+    check.equal("CSTS.RDY after " + words(value), association.property(prop::csts) & 1, 1u);
+  }
 }
 
 CONFORMANCE_CASE(fabrics_command_takes_sgl_form, "fabrics.psdt.fabrics-command", roles::controller) {
