@@ -186,7 +186,7 @@ CONFORMANCE_CASE(host_keeps_alive_where_traffic_counts, "fabrics.host.keep-alive
 }
 
 CONFORMANCE_CASE(host_survives_a_lost_io_queue, "fabrics.host.io-connection-lost", roles::host) {
-  bench.connect_product();
+  bench.connect_product({.queue_entries = 16});  // Linux takes no smaller queue
   bool dropped = false;
   bench.script.completion = [&](const CommandContext& command, MutableBytes) {
     if (dropped || command.qid == 0 || command.sqe[0] != kWrite) return Answer::send;
@@ -196,16 +196,21 @@ CONFORMANCE_CASE(host_survives_a_lost_io_queue, "fabrics.host.io-connection-lost
   // Several at once: those behind the first are lost before they were executed.
   std::vector<Bytes*> data;
   std::vector<Op<nvme::Status>> writes;
-  for (std::size_t i = 0; i < 8; ++i) data.push_back(&bench.keep(pattern(4096 * (i + 1))));
-  for (std::size_t i = 0; i < 8; ++i) writes.push_back(bench.product().write(bench.nsid(), i * 64, *data[i]));
+  // More of them than the queues of a host take at once.
+  constexpr std::size_t kWrites = 80;
+  for (std::size_t i = 0; i < kWrites; ++i) {
+    data.push_back(&bench.keep(pattern(4096 * (i % 4 + 1))));
+    data.back()->front() = static_cast<std::uint8_t>(i);
+  }
+  for (std::size_t i = 0; i < kWrites; ++i) writes.push_back(bench.product().write(bench.nsid(), i * 32, *data[i]));
   bool reported = false;
-  for (std::size_t i = 0; i < 8; ++i) {
+  for (std::size_t i = 0; i < kWrites; ++i) {
     const auto written = writes[i].wait_for(300_s);
     check.require(written.has_value(), "each write ends", "one never does");
     reported = reported || !written->ok();
     if (!written->ok()) continue;
     Bytes& back = bench.keep(Bytes(data[i]->size()));
-    const auto read = bench.product().read(bench.nsid(), i * 64, back).wait_for(300_s);
+    const auto read = bench.product().read(bench.nsid(), i * 32, back).wait_for(300_s);
     check.require(read.has_value() && read->ok(), "the data can be read after recovery");
     check.bytes("what was acknowledged", back, *data[i]);
   }

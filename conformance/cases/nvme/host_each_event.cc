@@ -82,6 +82,23 @@ CONFORMANCE_CASE(host_tells_of_each_event, "nvme.host.aer.each", roles::host,
       if (!told.events.empty()) check.that(told.events.front() == event, "the event is " + which, nvme::to_string(told.events.front()));
     }
   }
+  // Of several types at once: one comes while the log page of another is read.
+  const Event together[] = {{EventType::notice, info::notice_ana_change, kAnaLog},
+                            {EventType::smart, info::smart_spare, kSmart},
+                            {EventType::error, info::error_transient_internal, kErrors}};
+  bench.forget_seen();
+  told.events.clear();
+  for (const host::Controller* one : bench.emulated_host().controllers()) {
+    subsystem::Controller* const controller = bench.subsystem().find_controller(one->facts().cntlid);
+    check.precondition(controller != nullptr, "the association is there");
+    for (const Event& event : together) controller->raise(event);
+  }
+  bench.run_until([] { return false; }, 3_s);
+  for (const Event& event : together) {
+    check.equal("reads with RAE 0 of the log page of " + nvme::to_string(event) + ", with others at once", clearing_reads(bench, event.lid),
+                std::size_t{1});
+  }
+  check.equal("events that the user hears of, of several at once", told.events.size(), std::size(together));
 }
 
 CONFORMANCE_CASE(host_reads_every_reservation_notification, "nvme.host.aer.notifications", roles::host,
