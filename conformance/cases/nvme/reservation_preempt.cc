@@ -112,9 +112,10 @@ CONFORMANCE_CASE(preempt_refuses_a_key_that_nobody_has, "nvme.reservation.preemp
 CONFORMANCE_CASE(preempt_and_abort_ends_commands, "nvme.reservation.preempt.abort", roles::controller, with_slow_commands) {
   ReservationScene scene(bench, check, 2);
   const Bytes before = pattern(0x31, 1, scene.block_bytes());
-  constexpr std::uint64_t kLbas[] = {8, 16};
+  constexpr std::uint64_t kLbas[] = {8, 16, 24, 32, 40, 48};
   for (const std::uint64_t lba : kLbas) check.precondition_success(scene.write(0, lba, 0x31), "Write");
   host::RawQueue& second = scene.association(0).open_io(bench.io_qid(1));
+  host::RawQueue& other = scene.second_association(0).open_io();
   scene.held(ReservationType::exclusive_access, 2);
   // The Acquire comes first and is carried out first; then there is a Write on its way.
   auto acquire =
@@ -122,7 +123,9 @@ CONFORMANCE_CASE(preempt_and_abort_ends_commands, "nvme.reservation.preempt.abor
                        host::reservation_keys(scene.key(1), scene.key(0)));
   scene.io(1).world().run_for(kLatency / 2);
   std::vector<Op<host::RawReply>> writes;
-  for (host::RawQueue* const queue : {&scene.io(0), &second}) {
+  // Two on each of its queues: of one controller, and of another one.
+  host::RawQueue* const queues[] = {&scene.io(0), &second, &other, &scene.io(0), &second, &other};
+  for (host::RawQueue* const queue : queues) {
     const auto command = host::write(scene.nsid(), kLbas[writes.size()], 1);
     writes.push_back(queue->send(command, pattern(0x77, 1, scene.block_bytes())));
   }
@@ -130,7 +133,7 @@ CONFORMANCE_CASE(preempt_and_abort_ends_commands, "nvme.reservation.preempt.abor
   check.require(acquired.has_value(), "Reservation Acquire is answered");
   check.require_success(*acquired, "Preempt and Abort");
   for (std::size_t i = 0; i < writes.size(); ++i) {
-    const std::string which = " on its I/O queue " + std::to_string(i + 1);
+    const std::string which = (i < 3 ? ", first on its I/O queue " : ", second on its I/O queue ") + std::to_string(i % 3 + 1);
     // Its answer may be under way.
     const auto written = writes[i].wait_for(kLatency / 4);
     check.require(written.has_value(), "the Write of the host that was preempted" + which + " has ended with the Acquire");

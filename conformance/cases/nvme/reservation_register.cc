@@ -42,6 +42,8 @@ CONFORMANCE_CASE(register_takes_a_key_that_another_host_has, "nvme.reservation.r
   scene.registered(0, scene.kOtherKey);
   check.success(scene.register_key(1, scene.kOtherKey));
   for (const std::size_t host : {0u, 1u}) scene.is_registered(host, scene.kOtherKey);
+  check.precondition_success(scene.unregister(1, scene.kOtherKey), "Unregister of one of them");
+  scene.is_registered(0, scene.kOtherKey);
 }
 
 CONFORMANCE_CASE(register_refuses_a_reserved_action, "nvme.reservation.register.action", roles::controller, reservations,

@@ -151,7 +151,7 @@ CONFORMANCE_CASE(generation_does_not_count_reservations, "nvme.reservation.repor
 }
 
 CONFORMANCE_CASE(generation_counts_by_one, "nvme.reservation.report.generation-step", roles::controller, reservations) {
-  ReservationScene scene(bench, check, 1);
+  ReservationScene scene(bench, check, 3);
   const std::uint32_t before = scene.report().generation;
   check.precondition_success(scene.register_key(0, scene.key(0)), "Register");
   check.equal("GEN after Register", scene.report().generation, before + 1);
@@ -159,6 +159,20 @@ CONFORMANCE_CASE(generation_counts_by_one, "nvme.reservation.report.generation-s
   check.equal("GEN after Replace", scene.report().generation, before + 2);
   const auto ignored = scene.replace(0, ~scene.kOtherKey, scene.key(0), true);
   if (ignored.ok()) check.equal("GEN after Replace with IEKEY", scene.report().generation, before + 3);
+  const std::uint64_t key = ignored.ok() ? scene.key(0) : scene.kOtherKey;
+  const std::uint32_t then = scene.report().generation;
+  // More than a byte counts.
+  constexpr std::uint32_t kMany = 260;
+  for (std::uint32_t i = 0; i < kMany; ++i) check.precondition_success(scene.replace(0, key, key), "Replace");
+  check.equal("GEN after 260 of Replace", scene.report().generation, then + kMany);
+  for (const std::size_t host : {1u, 2u}) scene.registered(host, scene.key(host));
+  check.precondition_success(scene.unregister(2, scene.key(2)), "Unregister of a host that holds nothing");
+  check.equal("GEN after Unregister", scene.report().generation, then + kMany + 3);
+  if (!claims_type(bench.declared(), kExclusive)) return;
+  check.precondition_success(scene.preempt(1, key, kExclusive), "Preempt");
+  check.equal("GEN after Preempt", scene.report(1).generation, then + kMany + 4);
+  check.precondition_success(scene.clear(1, scene.key(1)), "Clear");
+  check.equal("GEN after Clear", scene.report(1).generation, then + kMany + 5);
 }
 
 // ---- persistence ----
@@ -262,12 +276,27 @@ CONFORMANCE_CASE(power_loss_spares_what_persists, "nvme.reservation.persistence.
   ReservationScene scene(bench, check, 2);
   check.precondition_success(scene.register_key(0, scene.key(0), PersistChange::set), "Register");
   scene.registered(1, scene.key(1));
-  check.precondition_success(scene.acquire(0, kExclusive), "Acquire");
+  check.precondition_success(scene.acquire(1, kExclusive), "Acquire");
+  // Each namespace keeps its own registrants.
+  std::vector<std::uint32_t> others;
+  for (const host::NamespaceFacts& facts : bench.declared().namespaces) {
+    if (facts.nsid == scene.nsid()) continue;
+    const auto command = host::reservation_register(facts.nsid, RegisterAction::register_key, PersistChange::set);
+    if (scene.send(1, command, host::reservation_keys(0, scene.key(1))).ok()) others.push_back(facts.nsid);
+  }
   lose_power(bench, scene, 2);
-  scene.is_held_by(0, kExclusive);
+  scene.is_held_by(1, kExclusive);
   for (const std::size_t host : {0u, 1u}) scene.is_registered(host, scene.key(host));
   check.equal("PTPLS", scene.report().persists, true);
-  check.status(scene.write(1, 8, 1), sc::reservation_conflict, "Write of the other host");
+  check.status(scene.write(0, 8, 1), sc::reservation_conflict, "Write of the other host");
+  for (const std::uint32_t nsid : others) {
+    const auto reply = scene.io(1).send(host::reservation_report(nsid, 128), 128).wait();
+    const std::string what = "namespace " + std::to_string(nsid);
+    if (!check.success(reply, "Reservation Report of " + what)) continue;
+    check.equal("registrants of " + what, scene.parse(reply.data).registrants, 1u);
+    const auto leave = host::reservation_register(nsid, RegisterAction::unregister_key, PersistChange::clear);
+    check.success(scene.send(1, leave, host::reservation_keys(scene.key(1), 0)), "Unregister from " + what);
+  }
 }
 
 }  // namespace fb::conformance
