@@ -213,6 +213,11 @@ CONFORMANCE_CASE(number_of_keys_is_limited, "nvme.kv.keys.maximum", roles::contr
     };
     for (std::uint32_t n = 0; n < most; ++n) scene.put(key(n), 0x84, 4);
     check.refused(scene.store(key(most), value_of(0x85, 4)), "Store of one key more than Max Num Keys");
+    // A key that is replaced counts once, and one that was deleted no more.
+    check.success(scene.store(key(0), value_of(0x86, 4)), "Store that replaces one of as many keys");
+    scene.drop(key(1));
+    check.success(scene.store(key(most), value_of(0x85, 4)), "Store of a key in place of one that was deleted");
+    check.refused(scene.store(key(1), value_of(0x87, 4)), "Store of one key more than Max Num Keys once more");
     return;
   }
   throw CannotArrange{"no format limits the number of keys to a few"};

@@ -232,6 +232,20 @@ struct FullScene {
 CONFORMANCE_CASE(full_namespace_takes_no_more, "nvme.kv.capacity", roles::controller, key_value_namespaces, pairs) {
   FullScene full(bench, check);
   check.status(full.refused, sc::capacity_exceeded, "Store into a full namespace");
+  // When a real product has that room again is its own matter.
+  if (!bench.embedded()) return;
+  std::vector<KvKey> keys;
+  for (std::uint8_t mark = 0x10; key_of(mark, 4) != full.last; ++mark) keys.push_back(key_of(mark, 4));
+  check.success(full.scene.store(keys.back(), full.value), "Store that replaces a value of the same size in a full namespace");
+  for (const KvKey& key : keys) check.success(full.scene.remove(key), "Delete in a full namespace");
+  check.equal("NUSE of a namespace that was emptied", full.scene.in_use(), 0u);
+  for (const KvKey& key : keys) check.success(full.scene.store(key, full.value), "Store into a namespace that was emptied");
+  std::uint64_t used = 0;
+  for (const KvKey& key : keys) {
+    full.scene.put(key, 0x21, 16);
+    used += key.length + 16u;
+  }
+  check.equal("NUSE after shorter values have replaced all", full.scene.in_use(), used);
 }
 
 CONFORMANCE_CASE(full_namespace_keeps_what_it_has, "nvme.kv.capacity.kept", roles::controller, key_value_namespaces, pairs) {

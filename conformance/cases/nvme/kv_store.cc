@@ -228,6 +228,10 @@ CONFORMANCE_CASE(deleted_key_can_be_stored_again, "nvme.kv.delete.again", roles:
   const Bytes value = value_of(0x9F, 52);
   check.require_success(scene.store(key, value), "Store");
   scene.holds(key, value);
+  scene.drop(key);
+  const Bytes last = value_of(0x9B, 36);
+  check.require_success(scene.store(key, last, so::must_not_exist), "Store with SO bit 9 of a key that was deleted");
+  scene.holds(key, last);
 }
 
 // ---- feature 20h ----
