@@ -62,6 +62,8 @@ CONFORMANCE_CASE(append_ends_with_the_zone, "nvme.zones.append.boundary", roles:
   ZoneScene scene(bench, check);
   scene.fill_but(0, 2);
   check.status(scene.append(scene.zone(0), 3), sc::zone_boundary_error, "a block more than is left");
+  check.success(scene.append(scene.zone(0), 2), "as many blocks as are left");
+  scene.is(scene.zone(0), ZoneState::full, "state of the zone that is filled");
 }
 
 CONFORMANCE_CASE(append_to_a_full_zone_is_refused, "nvme.zones.append.full", roles::controller, zoned_namespaces, zones, appends) {

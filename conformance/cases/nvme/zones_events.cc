@@ -62,6 +62,13 @@ CONFORMANCE_CASE(changed_zone_is_listed, "nvme.zones.events.list", roles::contro
   check.equal("zones in the list", zones_told.starts.size(), 1u);
   check.that(zones_told.starts == std::vector<std::uint64_t>{scene.zone(1)}, "the list has the zone that changed", "it has not");
   check.that(changed_zones(check, scene).starts.empty(), "the list is empty once it was read", "it is not");
+  // Two that change before it is read, the later one first, and one of them twice.
+  subsystem::Namespace& ns = *bench.subsystem().find_namespace(scene.nsid());
+  fail_zone(bench, scene, scene.zone(2));
+  fail_zone(bench, scene, scene.zone(0));
+  bench.subsystem().take_zone_offline(ns, ns.zones()->index_of(scene.zone(2)));
+  const std::vector<std::uint64_t> both = {scene.zone(0), scene.zone(2)};
+  check.that(changed_zones(check, scene).starts == both, "the list has each zone that changed, once and in ascending order", "it has not");
 }
 
 CONFORMANCE_CASE(zones_are_announced_on_demand, "nvme.zones.events.asked", roles::controller, failing_zones, zones) {

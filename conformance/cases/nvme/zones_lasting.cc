@@ -19,7 +19,8 @@ constexpr std::uint64_t kKey = 0x5A4F4E45;
 /// Another host holds the namespace of the scene while this lives.
 class Holder {
  public:
-  Holder(ControllerBench& bench, Check& check, std::uint32_t nsid) : nsid_(nsid) {
+  Holder(ControllerBench& bench, Check& check, std::uint32_t nsid, nvme::ReservationType type = nvme::ReservationType::write_exclusive)
+      : nsid_(nsid) {
     AssociationOptions other;
     other.hostnqn = kOtherHost;
     other.hostid.fill(0x4A);
@@ -29,9 +30,8 @@ class Holder {
     const auto keys = host::reservation_keys(0, kKey);
     const auto joined = io_->send(host::reservation_register(nsid, nvme::RegisterAction::register_key), keys).wait();
     check.precondition_success(joined, "Reservation Register");
-    const auto held = io_->send(host::reservation_acquire(nsid, nvme::AcquireAction::acquire, nvme::ReservationType::write_exclusive),
-                                host::reservation_keys(kKey, 0))
-                          .wait();
+    const auto held =
+        io_->send(host::reservation_acquire(nsid, nvme::AcquireAction::acquire, type), host::reservation_keys(kKey, 0)).wait();
     check.precondition_success(held, "Reservation Acquire");
   }
   ~Holder() {
@@ -99,9 +99,18 @@ void lose_power(ControllerBench& bench, ZoneScene& scene) {
 CONFORMANCE_CASE(reservation_guards_zones, "nvme.zones.reservation.write", roles::controller, zoned_namespaces, zones, appends,
                  needs(claims_oncs<nvme::oncs_bits::reservations>)) {
   ZoneScene scene(bench, check);
-  const Holder other(bench, check, scene.nsid());
-  check.status(scene.append(scene.zone(0), 1), sc::reservation_conflict, "Zone Append");
-  check.status(scene.send(ZoneSendAction::open, scene.zone(0)), sc::reservation_conflict, "Zone Management Send");
+  {
+    const Holder other(bench, check, scene.nsid());
+    check.status(scene.append(scene.zone(0), 1), sc::reservation_conflict, "Zone Append");
+    check.status(scene.send(ZoneSendAction::open, scene.zone(0)), sc::reservation_conflict, "Zone Management Send");
+  }
+  const auto page = scene.admin().send(host::identify(nvme::Cns::identify_namespace, scene.nsid()), nvme::kIdentifySize).wait();
+  check.precondition_success(page, "Identify Namespace");
+  const auto exclusive = nvme::ReservationType::exclusive_access;
+  const unsigned types = View<nvme::IdentifyNamespace>{page.data}.get(nvme::id_ns::rescap);
+  if ((types >> static_cast<unsigned>(exclusive) & 1) == 0) return;
+  const Holder other(bench, check, scene.nsid(), exclusive);
+  check.status(scene.report(0, 256), sc::reservation_conflict, "Zone Management Receive with Exclusive Access of another host");
 }
 
 CONFORMANCE_CASE(reservation_lets_zones_be_reported, "nvme.zones.reservation.read", roles::controller, zoned_namespaces, zones,
@@ -144,7 +153,14 @@ CONFORMANCE_CASE(controller_reset_leaves_zones, "nvme.zones.reset.controller", r
 CONFORMANCE_CASE(subsystem_reset_closes_zones, "nvme.zones.reset.subsystem", roles::controller, failing_zones, zones) {
   ZoneScene scene(bench, check);
   use_zones(scene);
+  ZoneScene other(bench, check, reads_across);
+  use_zones(other);
   bench.subsystem().reset_subsystem();
+  other.rejoin();
+  for (const std::size_t i : {0u, 1u}) {
+    const std::string which = i == 0 ? "implicitly" : "explicitly";
+    check.equal("state of a zone of another namespace that was open " + which, other.state(other.zone(i)), kNotOpen);
+  }
   scene.rejoin();
   check.equal("state of a zone that was open implicitly", scene.state(scene.zone(0)), kNotOpen);
   check.equal("state of a zone that was open explicitly", scene.state(scene.zone(1)), kNotOpen);

@@ -221,6 +221,23 @@ CONFORMANCE_CASE(extension_is_kept, "nvme.zones.extension.set", roles::controlle
   check.equal("state of the zone", zone.state, ZoneState::closed);
   check.that((zone.attributes & nvme::zone_attribute_bits::descriptor_extension) != 0, "ZDEV is 1", "it is 0");
   check.bytes("the extension", zone.extension, data);
+  // It stays with its zone until that is empty; others have their own.
+  const Bytes second = pattern(0x22, 1, scene.facts.zones.extension_bytes);
+  check.precondition_success(scene.extend(scene.zone(1), second), "Set Zone Descriptor Extension");
+  scene.open(scene.zone(0));
+  scene.finish(scene.zone(0));
+  scene.fill(scene.zone(1), 2);
+  auto command = host::zone_report(scene.nsid(), scene.zone(0), scene.room(2));
+  command.set(nvme::zone_receive_sqe::zra, nvme::ZoneReceiveAction::extended_report);
+  const auto reply = scene.io->send(command, scene.room(2)).wait();
+  check.require_success(reply, "Zone Management Receive, Extended Report Zones");
+  for (const nvme::ZoneFacts& one : nvme::read_zone_report(reply.data, scene.facts.zones.extension_bytes)) {
+    const bool first = one.start == scene.zone(0);
+    if (!first && one.start != scene.zone(1)) continue;
+    const std::string which = first ? " of a zone that was finished" : " of a zone that was written";
+    check.that((one.attributes & nvme::zone_attribute_bits::descriptor_extension) != 0, "ZDEV is 1" + which, "it is 0");
+    check.bytes("the extension" + which, one.extension, first ? data : second);
+  }
 }
 
 CONFORMANCE_CASE(extension_needs_an_empty_zone, "nvme.zones.extension.state", roles::controller, zoned_namespaces,
