@@ -1,6 +1,7 @@
 // Asymmetric namespace access: what a controller says of its groups, and what their states do to commands.
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "conformance/cases/nvme/reservation_scene.h"
 #include "conformance/runner/arranger.h"
@@ -22,6 +23,8 @@ std::optional<std::string> reports_no_ana(const Declared& declared) {
   if (!declared.known || reports_ana(declared)) return {};
   return "CMIC bit 3 (ANA reporting) is set";
 }
+/// As many that their list takes more than two pages of memory.
+constexpr std::uint32_t kManyNamespaces = 4200;
 /// The bit of ANACAP for a state; 0: there is no such state.
 unsigned capability_of(AnaState state) {
   switch (state) {
@@ -190,6 +193,44 @@ CONFORMANCE_CASE(ana_log_and_identify_agree, "nvme.ana.membership", roles::contr
       if (std::find(ids.begin(), ids.end(), nsid) != ids.end()) found += (found.empty() ? "" : ", ") + std::to_string(group.id);
     }
     check.equal("groups of namespace " + std::to_string(nsid) + " in the log", found, std::to_string(expected));
+  }
+}
+
+CONFORMANCE_CASE(ana_log_beyond_a_transfer_is_whole, "nvme.ana.membership", roles::controller,
+                 arranged("an ANA log longer than MDTS", [](EmbeddedSetup& setup) {
+                   with_two_groups(setup);
+                   setup.subsystem.mdts = 1;
+                   setup.subsystem.namespaces_max = kManyNamespaces + 8;
+                 })) {
+  RawAssociation& association = bench.associate();
+  for (std::uint32_t i = 0; i < kManyNamespaces; ++i) {
+    const auto added = bench.subsystem().add_namespace({.blocks = 8, .ana_group = 1 + i % 2});
+    BENCH_ASSERT(added.ok(), "the arranged product has room for a namespace");
+  }
+  std::map<std::uint32_t, std::uint32_t> expected;
+  for (const auto& [nsid, ns] : bench.subsystem().namespaces()) expected[nsid] = ns->ana_group();
+  const auto most = static_cast<std::size_t>(bench.declared().transfer_max());
+  const std::size_t whole = nvme::AnaHeader::size + 2 * nvme::AnaGroupHeader::size + 4 * expected.size();
+  check.precondition(most != 0 && whole > most, "the log takes more than one transfer");
+  Bytes log;
+  while (log.size() < whole) {
+    const auto bytes = static_cast<std::uint32_t>(std::min(most, whole - log.size()));
+    auto command = host::get_log(LogPage::ana, bytes, log.size());
+    command.set(nvme::get_log_sqe::rae, true);
+    const auto reply = association.admin().send(command, bytes).wait();
+    check.require_success(reply, "Get Log Page, ANA, from byte " + std::to_string(log.size()));
+    log.insert(log.end(), reply.data.begin(), reply.data.end());
+  }
+  nvme::AnaWalk walk(log);
+  std::map<std::uint32_t, std::uint32_t> found;
+  for (nvme::AnaGroup group; walk.next(group);) {
+    for (const std::uint32_t nsid : group.namespaces) found[nsid] = group.id;
+  }
+  check.that(!walk.damaged(), "the log ends with a group");
+  check.equal("namespaces in the log", found.size(), expected.size());
+  check.that(found == expected, "every namespace is in its group");
+  for (const std::uint32_t nsid : {1u, static_cast<std::uint32_t>(expected.size())}) {
+    check.equal("ANAGRPID of namespace " + std::to_string(nsid), group_of(check, association, nsid), found[nsid]);
   }
 }
 
