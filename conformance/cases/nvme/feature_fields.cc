@@ -1,7 +1,10 @@
 // Features field by field: what a product keeps, it keeps whole, and each part apart.
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "conformance/cases/nvme/scene.h"
+#include "conformance/runner/arranger.h"
 #include "wire/nvme/features.h"
 
 namespace fb::conformance {
@@ -173,6 +176,55 @@ CONFORMANCE_CASE(write_protection_holds_for_all_that_write, "nvme.write-protecti
   if (deallocated) check.refused(*deallocated, "Dataset Management");
   if (uncorrectable) check.status(*uncorrectable, sc::namespace_write_protected, "Write Uncorrectable");
   if (check.success(read, "Read")) check.bytes("the protected blocks", read.data, before);
+}
+
+namespace {
+
+/// What write protection outlasts.
+struct Event {
+  std::string_view name;
+  void (*occur)(ControllerBench&, IoScene&);
+};
+constexpr Event kEvents[] = {
+    {"a Controller Reset",
+     [](ControllerBench&, IoScene& scene) {
+       scene.association.disable();
+       scene.association.enable();
+     }},
+    {"an NVM subsystem reset", [](ControllerBench& bench, IoScene&) { bench.arranger().subsystem_reset(); }},
+    {"a power cycle", [](ControllerBench& bench, IoScene&) { bench.arranger().power_cycle(); }},
+};
+
+}  // namespace
+
+CONFORMANCE_CASE(write_protection_outlives_resets, "nvme.write-protection.all-writes", roles::controller,
+                 arranges{{Request::write_protect, Request::power_cycle, Request::subsystem_reset},
+                          [](EmbeddedSetup& setup) { setup.subsystem.subsystem_reset = true; }},
+                 needs(protects_namespaces), needs(has_namespace)) {
+  constexpr std::uint64_t kLba = 44;
+  for (const Event& event : kEvents) {
+    std::optional<IoScene> scene(bench);
+    check.precondition_success(protect(scene->association, scene->nsid, 1), "Set Features, Namespace Write Protection");
+    event.occur(bench, *scene);
+    scene.emplace(bench);
+    const std::string after = " after " + std::string(event.name);
+    const auto written = scene->write(kLba, pattern(0x37, 1, scene->block_bytes));
+    std::optional<host::RawReply> zeroed;
+    if (!claims_oncs<nvme::oncs_bits::write_zeroes>(bench.declared())) {
+      zeroed = scene->io.send(host::write_zeroes(scene->nsid, scene->at(kLba), 1)).wait();
+    }
+    const std::uint8_t bits = attributes(check, scene->association, scene->nsid);
+    auto command = host::get_features(FeatureId::namespace_write_protection);
+    command.set(nvme::sqe::nsid, scene->nsid);
+    const auto state = scene->association.admin().send(command).wait();
+    check.precondition_success(protect(scene->association, scene->nsid, 0), "Set Features that ends the protection");
+    check.status(written, sc::namespace_write_protected, "Write" + after);
+    if (zeroed) check.status(*zeroed, sc::namespace_write_protected, "Write Zeroes" + after);
+    check.equal("NSATTR bit 0" + after, bits & 1, 1);
+    if (check.success(state, "Get Features" + after)) check.equal("WPS" + after, state.dw0() & 7, 1u);
+    scene->association.admin().disconnect();
+    bench.world().run_for(1_s);
+  }
 }
 
 }  // namespace fb::conformance
