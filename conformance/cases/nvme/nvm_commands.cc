@@ -177,6 +177,27 @@ CONFORMANCE_CASE(lone_first_half_is_aborted, "nvme.fused.lone-first", roles::con
   check.status(*reply, sc::aborted_missing_fused);
 }
 
+CONFORMANCE_CASE(fused_halves_are_next_to_each_other_on_their_queue, "nvme.fused.equal", roles::controller, needs(has_namespace),
+                 needs(fuses_compare_and_write)) {
+  // What other queues bring comes between no two commands of this one.
+  IoScene scene(bench);
+  host::RawQueue& other = scene.association.open_io(bench.io_qid(1));
+  const Bytes before = scene.prepare(check, kLba, 0x39, 1);
+  const Bytes news = pattern(0x3B, 1, scene.block_bytes);
+  auto compare = scene.io.send(fused(host::compare(scene.nsid, scene.at(kLba), 1), nvme::Fuse::first), before);
+  bench.world().run_for(1_ms);
+  const auto between = other.send(host::flush(scene.nsid)).wait_for(kSoon);
+  check.require(between && between->answered(), "Flush on another queue is answered while a Compare waits for its Write");
+  check.success(*between, "Flush on another queue");
+  auto write = scene.io.send(fused(host::write(scene.nsid, scene.at(kLba), 1), nvme::Fuse::second), news);
+  const auto compared = compare.wait_for(kSoon), written = write.wait_for(kSoon);
+  check.require(compared && written, "both halves are completed");
+  check.success(*compared, "Compare, with a command on another queue before its Write");
+  check.success(*written, "Write");
+  const auto after = scene.read(kLba, 1);
+  if (check.success(after, "Read")) check.bytes("the new data", after.data, news);
+}
+
 CONFORMANCE_CASE(lone_second_half_is_aborted, "nvme.fused.lone-second", roles::controller, needs(has_namespace),
                  needs(fuses_compare_and_write), reaches{"fused.missing"}) {
   IoScene scene(bench);
