@@ -127,6 +127,13 @@ CONFORMANCE_CASE(copy_across_is_enabled_first, "nvme.copy.format.disabled", role
   CopyScene scene(bench, check);
   const std::vector<CopySource> sources{{.nsid = scene.nsid, .slba = kFrom, .blocks = 1}};
   check.status(scene.copy_to(kTo, sources, {.format = 2}), sc::invalid_field, "before CDFE");
+  if (has_copy_format<3>(bench.declared())) return;
+  // Each format has a bit of its own.
+  Record<nvme::HostBehavior> behavior;
+  behavior.set(nvme::host_behavior::cdfe, 0x8u);
+  const auto enable = host::set_features(nvme::FeatureId::host_behavior_support, 0);
+  check.precondition_success(scene.association.admin().send(enable, behavior.bytes()).wait(), "Set Features 16h, CDFE bit 3");
+  check.status(scene.copy_to(kTo, sources, {.format = 2}), sc::invalid_field, "with CDFE bit 3 alone");
 }
 
 CONFORMANCE_CASE(copy_minds_write_protection, "nvme.copy.write-protected", roles::controller, arranges{{Request::write_protect}},
@@ -218,6 +225,11 @@ CONFORMANCE_CASE(copy_onto_itself, "nvme.copy.across.overlap", roles::controller
                "two blocks in common");
   check.status(scene.copy_to(kFrom, {{.nsid = scene.nsid, .slba = kFrom + 2, .blocks = kCount}}, {.format = 2}), sc::overlapping_io_range,
                "two blocks in common, the source behind");
+  if (scene.ranges >= 2) {
+    const std::vector<CopySource> second{{.nsid = scene.nsid, .slba = kFrom + 200, .blocks = 1},
+                                         {.nsid = scene.nsid, .slba = kFrom + 1, .blocks = 1}};
+    check.status(scene.copy_to(kFrom, second, {.format = 2}), sc::overlapping_io_range, "the second of two sources in the destination");
+  }
   check.success(scene.copy_to(kFrom + kCount, {{.nsid = scene.nsid, .slba = kFrom, .blocks = kCount}}, {.format = 2}),
                 "Copy of a source that ends where the destination begins");
   check.success(scene.copy_to(kFrom, {{.nsid = scene.nsid, .slba = kFrom + kCount, .blocks = kCount}}, {.format = 2}),
@@ -287,6 +299,13 @@ CONFORMANCE_CASE(copy_checks_the_source, "nvme.copy.protection.checks", roles::c
     scene.block(whole, 3)[7] ^= 2;
     scene.plant(check, kFrom, whole);
     check.status(read({.guard = true}, right), sc::guard_check_error, "a wrong guard" + kind);
+    // Of the second of two ranges.
+    const std::vector<CopySource> sources{{.slba = kFrom, .blocks = 1, .tags = right},
+                                          {.slba = kFrom + 1, .blocks = kCount - 1, .tags = scene.tags_at(kFrom + 1, 1)}};
+    const CopyOrder order{
+        .format = wide ? 1u : 0u, .read = {.act = true, .guard = true}, .write = {.act = true}, .tags = scene.tags_at(kTo)};
+    check.status(copy(scene.io, scene.nsid, scene.layout, kTo, sources, order), sc::guard_check_error,
+                 "a wrong guard in the second of two ranges" + kind);
   }
 }
 
