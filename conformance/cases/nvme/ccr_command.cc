@@ -128,7 +128,9 @@ CONFORMANCE_CASE(ccr_compares_ciu, "nvme.ccr.mismatch.ciu", roles::controller, n
   RawAssociation& impacted = scene.another();
   const Instance is = scene.instance(impacted);
   check.precondition(is.ciu != 0, "CIU is not 0");
-  for (const std::uint8_t other : {static_cast<std::uint8_t>(is.ciu - 1), static_cast<std::uint8_t>(is.ciu ^ 0x80)}) {
+  for (const std::uint8_t other :
+       {static_cast<std::uint8_t>(is.ciu - 1), static_cast<std::uint8_t>(is.ciu ^ 0x80), static_cast<std::uint8_t>(is.ciu ^ 0x10)}) {
+    if (other == 0) continue;
     resets_nothing(scene, check, impacted, {is.cntlid, other, is.cirn}, "another CIU");
   }
 }
@@ -146,6 +148,9 @@ CONFORMANCE_CASE(ccr_compares_all_of_cirn, "nvme.ccr.mismatch.cirn-upper", roles
   RawAssociation& impacted = scene.another();
   const Instance is = scene.instance(impacted);
   check.precondition(is.cirn != 0, "CIRN is not 0");
+  for (const unsigned bit : {32u, 47u, 48u, 63u}) {
+    resets_nothing(scene, check, impacted, {is.cntlid, is.ciu, is.cirn ^ (std::uint64_t{1} << bit)}, "another CIRNU");
+  }
   resets_nothing(scene, check, impacted, {is.cntlid, is.ciu, is.cirn ^ kUpper}, "another CIRNU");
 }
 
@@ -154,6 +159,12 @@ CONFORMANCE_CASE(ccr_spares_other_hosts, "nvme.ccr.mismatch.host", roles::contro
   RawAssociation& impacted = scene.of_other_host();
   const Instance is = scene.instance(impacted);
   resets_nothing(scene, check, impacted, is, "the instance of another host's controller");
+  // One whose name differs in its last character.
+  AssociationOptions near;
+  near.hostnqn.back() = near.hostnqn.back() == '0' ? '1' : '0';
+  near.hostid.back() ^= 0xFF;
+  RawAssociation& neighbour = bench.associate(near);
+  resets_nothing(scene, check, neighbour, scene.instance(neighbour), "the instance of a host whose name is near");
 }
 
 CONFORMANCE_CASE(ccr_of_an_old_instance_does_nothing, "nvme.ccr.mismatch.earlier", roles::controller, needs(resets_others), having_ccr) {

@@ -42,10 +42,13 @@ std::uint16_t lose_twice(CcrScene& scene, Check& check) {
 CONFORMANCE_CASE(lost_host_is_reported, "nvme.ccr.lost.entry", roles::controller, needs(reports_lost_hosts), having_ccr) {
   CcrScene scene(bench, check);
   RawAssociation& gone = scene.another();
+  RawAssociation& third = scene.another();
   scene.lose(gone);
-  const auto entry = scene.lost_entry(scene.source, gone.cntlid());
-  check.require(entry.has_value(), "log page 1Fh has an entry for a controller that lost its host");
-  check.equal("loss count", unsigned{entry->losses}, 1u);
+  for (RawAssociation* const one : {&scene.source, &third}) {
+    const auto entry = scene.lost_entry(*one, gone.cntlid());
+    check.require(entry.has_value(), "log page 1Fh of each other controller has an entry for one that lost its host");
+    check.equal("loss count", unsigned{entry->losses}, 1u);
+  }
 }
 
 CONFORMANCE_CASE(lost_host_entry_has_the_ciu, "nvme.ccr.lost.ciu", roles::controller, needs(reports_lost_hosts), having_ccr) {
@@ -151,6 +154,9 @@ CONFORMANCE_CASE(lost_host_losses_are_counted, "nvme.ccr.lost.count", roles::con
   CcrScene scene(bench, check);
   const std::uint16_t cntlid = lose_twice(scene, check);
   check.equal("loss count after two losses", unsigned{scene.need_lost_entry(scene.source, cntlid).losses}, 2u);
+  scene.lose(come_back(scene, check, cntlid));
+  scene.wait(kSettled);
+  check.equal("loss count after three losses", unsigned{scene.need_lost_entry(scene.source, cntlid).losses}, 3u);
 }
 
 CONFORMANCE_CASE(lost_host_has_one_entry, "nvme.ccr.lost.once", roles::controller, needs(reports_lost_hosts), kStatic) {
