@@ -149,6 +149,19 @@ CONFORMANCE_CASE(directives_are_disabled_by_a_reset, "nvme.directives.reset", ro
   scene.manager.association.disable();
   scene.manager.association.enable();
   check.that(!scene.enabled(), "streams are disabled", "they are enabled");
+  if (shares_its_namespace(bench.declared())) return;
+  // Those of another host stay.
+  host::HostId stranger = kBenchHostId;
+  stranger[0] ^= 0xFF;
+  DirectiveScene other(bench, check, {.hostid = stranger});
+  other.enable_streams();
+  other.open_stream(3);
+  const auto open = other.open();
+  scene.manager.association.disable();
+  scene.manager.association.enable();
+  check.that(other.enabled(), "streams of another host are enabled", "they are disabled");
+  check.that(other.open() == open, "streams of another host are open", "they are closed");
+  other.disable_streams();
 }
 
 CONFORMANCE_CASE(directives_outlive_the_reset_of_one_controller, "nvme.directives.reset.other", roles::controller, needs(has_directives),

@@ -12,13 +12,13 @@ namespace {
 
 namespace sp = nvme::stream_parameters;
 
-constexpr unsigned kSteps = 80;
-constexpr std::uint16_t kStreams = 9;
+constexpr unsigned kSteps = 120;
+constexpr std::uint16_t kStreams = 13;
 
 /// Few, so that they are used up.
 const furnished few_streams{[](EmbeddedSetup& setup) {
   set_up_directives(setup);
-  setup.subsystem.directives.streams = 4;
+  setup.subsystem.directives.streams = 6;
   setup.namespaces.clear();
   for (const std::uint32_t nsid : {1u, 2u}) setup.namespaces.push_back({.nsid = nsid});
 }};
