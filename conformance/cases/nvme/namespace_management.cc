@@ -297,6 +297,8 @@ CONFORMANCE_CASE(protected_namespace_is_not_deleted, "nvme.namespace.delete.writ
   protect.set(nvme::sqe::nsid, nsid);
   check.precondition_success(manager.admin().send(protect).wait(), "Set Features, write protection");
   check.status(manager.remove(nsid), sc::namespace_write_protected);
+  // Nor with all others.
+  if (bench.embedded()) check.status(manager.remove(nvme::kAllNamespaces), sc::namespace_write_protected, "deletion of all");
   const auto read = manager.read(nsid, 0, 8);
   if (check.success(read, "Read")) check.bytes("its data", read.data, data);
 }
@@ -305,12 +307,26 @@ CONFORMANCE_CASE(deletion_is_announced_to_others, "nvme.namespace.delete.announc
                  needs(manages_namespaces)) {
   Manager manager(bench, check);
   Manager other(bench, check, {.hostnqn = std::string(kOtherHost)});
-  const std::uint32_t nsid = manager.made();
-  check.precondition_success(manager.attach(nsid, {other.cntlid()}), "Namespace Attachment");
-  listen_for_namespaces(other, check);
+  Manager third(bench, check, {.hostnqn = std::string(kOtherHost)});
+  const std::uint32_t nsid = manager.made(), second = manager.made();
+  for (const std::uint32_t one : {nsid, second}) {
+    check.precondition_success(manager.attach(one, {other.cntlid(), third.cntlid()}), "Namespace Attachment");
+  }
+  for (Manager* const one : {&other, &third}) listen_for_namespaces(*one, check);
   auto request = other.admin().send(host::async_event_request());
+  auto another = third.admin().send(host::async_event_request());
   check.precondition_success(manager.remove(nsid), "Namespace Management, delete");
   is_told(other, request, nsid, check);
+  // Its list has both when it is read no earlier.
+  check.precondition_success(manager.remove(second), "Namespace Management, delete of another one");
+  const auto event = another.wait_for(kSoon);
+  check.require(event.has_value(), "an event comes to a third controller");
+  const auto log = third.admin().send(host::get_log(nvme::LogPage::changed_namespaces, 4096), 4096).wait();
+  if (!check.success(log, "Get Log Page")) return;
+  const auto changed = nvme::read_namespace_list(log.data);
+  for (const std::uint32_t one : {nsid, second}) {
+    check.that(Manager::holds(changed, one), "the changed namespace list of a third controller has NSID " + std::to_string(one));
+  }
 }
 
 CONFORMANCE_CASE(overflow_of_the_changed_list, "nvme.namespace.changed.overflow", roles::controller,
