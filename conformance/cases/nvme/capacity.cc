@@ -103,6 +103,17 @@ CONFORMANCE_CASE(nvm_sets_are_made, "nvme.capacity.set.create", roles::controlle
   check.require(set != sets.end(), "the NVM set is in the list");
   check.equal("ENDGID", unsigned{set->group}, unsigned{group});
   check.that(set->bytes >= kBytes / 2, "TNVMSETCAP is no less than was asked for", std::to_string(set->bytes));
+  // A second one in the same group, and a namespace in that.
+  const auto second = scene.manage(CapacityOperation::create_nvm_set, group, kBytes / 4);
+  if (second.ok() && !manages_namespaces(bench.declared())) {
+    const auto created = scene.create_in(group, static_cast<std::uint16_t>(second.dw0()));
+    if (created.ok()) {
+      const Bytes page = scene.manager.page(nvme::Cns::allocated_namespace, created.dw0());
+      const View<nvme::IdentifyNamespace> made{page};
+      check.equal("NVMSETID of a namespace in the second set of a group", unsigned{made.get(nvme::id_ns::nvmsetid)}, second.dw0() & 0xFFFF);
+      check.equal("ENDGID of that namespace", unsigned{made.get(nvme::id_ns::endgid)}, unsigned{group});
+    }
+  }
   check.precondition_success(scene.manage(CapacityOperation::delete_endurance_group, group), "Capacity Management");
 }
 

@@ -146,6 +146,8 @@ CONFORMANCE_CASE(endurance_events_end_with_a_read, "nvme.endurance.event.read", 
   scene.listen(2, kSpare);
   bench.subsystem().endurance().set_warning(2, kSpare);
   check.precondition(load_le<std::uint64_t>(scene.events().data()) == 1, "the group is listed");
+  check.precondition_success(scene.information(2, true), "Get Log Page 09h with RAE 1");
+  check.equal("groups listed after a read with RAE 1", load_le<std::uint64_t>(scene.events().data()), 1u);
   check.precondition_success(scene.information(2, false), "Get Log Page 09h");
   check.equal("groups listed", load_le<std::uint64_t>(scene.events().data()), 0u);
   // Of several groups the one that was read leaves, and no other.

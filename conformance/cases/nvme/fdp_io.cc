@@ -320,6 +320,15 @@ CONFORMANCE_CASE(fdp_update_checks_the_handle, "nvme.fdp.update.unknown-handle",
   (void)scene.group(2);
   const std::uint32_t nsid = scene.made({0, 1});
   check.status(scene.update(nsid, {scene.invalid_handle(2)}), sc::invalid_field);
+  if (scene.configuration.identifiers_max < 2) return;
+  // Where a list has one that is invalid, none of it is carried out.
+  scene.directed(nsid);
+  need_room(scene, check, nsid, 8);
+  scene.written(nsid, 0, 8, scene.id(0, 0));
+  const std::uint64_t left = scene.left(nsid, scene.id(0, 0));
+  check.status(scene.update(nsid, {scene.id(0, 0), scene.invalid_handle(2)}), sc::invalid_field,
+               "a valid identifier before an invalid one");
+  check.equal("RUAMW of the valid identifier", scene.left(nsid, scene.id(0, 0)), left);
 }
 
 CONFORMANCE_CASE(fdp_reserved_send_operation_is_refused, "nvme.fdp.update.operation", roles::controller, needs(kHasFdp),

@@ -142,9 +142,12 @@ CONFORMANCE_CASE(lba_status_begins_where_it_is_asked, "nvme.lba-status.start", r
                  needs(has_namespace)) {
   LbaStatusScene scene(bench, check);
   scene.spoil(kLba + 3);
+  scene.spoil(kLba + 30);
   scene.spoil(kLba + 40);
-  for (const LbaStatus& one : scene.entries(LbaStatusAction::scan, kLba + 20, 30)) {
-    check.that(one.first >= kLba + 20, "entries begin at SLBA or behind", words(one.first));
+  const auto found = scene.entries(LbaStatusAction::scan, kLba + 20, 30);
+  for (const LbaStatus& one : found) check.that(one.first >= kLba + 20, "entries begin at SLBA or behind", words(one.first));
+  for (const std::uint64_t lost : {kLba + 30, kLba + 40}) {
+    check.that(holds(found, lost), "a lost block behind SLBA is reported", words(lost));
   }
   scene.mend();
 }

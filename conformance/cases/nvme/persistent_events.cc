@@ -46,15 +46,17 @@ const arranged with_log{"what a real product would lose data, firmware or time b
 
 CONFORMANCE_CASE(resets_are_recorded, "nvme.persistent.reset", roles::controller, needs(kClaimsPersistentLog), having_everything) {
   PersistentScene scene(bench, check);
+  // Of a controller that need not be the first of the subsystem.
+  Manager other(bench, check);
   const auto events = recorded(scene, Type::power_on_or_reset, [&] {
-    scene.manager.association.disable();
-    scene.manager.association.enable();
+    other.association.disable();
+    other.association.enable();
   });
   const std::size_t first = nvme::ResetEvent::size;
   const auto* const event = find_event(events, Type::power_on_or_reset, first, [&](const KeptEvent& one) {
     for (std::size_t at = first; at + nvme::ControllerResetDescriptor::size <= one.data.size();
          at += nvme::ControllerResetDescriptor::size) {
-      if (load_le<std::uint16_t>(one.data.data() + at) == scene.manager.cntlid()) return true;
+      if (load_le<std::uint16_t>(one.data.data() + at) == other.cntlid()) return true;
     }
     return false;
   });

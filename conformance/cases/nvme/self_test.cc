@@ -42,6 +42,11 @@ class Testing {
     const auto page = log();
     return Record<nvme::SelfTestResult>{element<nvme::SelfTestResult>(page.bytes(), sl::results, index).bytes()};
   }
+  unsigned results() {
+    unsigned count = 0;
+    while (count < nvme::kSelfTestResults && outcome(count) != SelfTestOutcome::unused) ++count;
+    return count;
+  }
   SelfTestOutcome outcome(unsigned index = 0) { return static_cast<SelfTestOutcome>(result(index).get(st::result)); }
   /// Waits until no self-test runs; false after `limit`.
   bool ended(Duration limit) {
@@ -241,6 +246,14 @@ CONFORMANCE_CASE(self_test_short_ends_with_a_reset, "nvme.self-test.reset.short"
   host.manager.association.disable();
   host.manager.association.enable();
   host.has_ended(SelfTestOutcome::aborted_by_reset, "a controller reset");
+  // Of a reset of the whole subsystem, whichever controller began it.
+  const unsigned before = host.results();
+  other.begin(SelfTestCode::short_test);
+  bench.subsystem().reset_subsystem();
+  bench.world().run_for(kSettled);
+  Testing again(bench, check);
+  again.has_ended(SelfTestOutcome::aborted_by_reset, "an NVM subsystem reset");
+  check.equal("results in the log after an NVM subsystem reset", again.results(), before + 1);
 }
 
 CONFORMANCE_CASE(self_test_extended_outlives_a_reset, "nvme.self-test.reset.extended", roles::controller, with_self_tests,
