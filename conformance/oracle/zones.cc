@@ -132,6 +132,7 @@ class Zones final : public Subject {
     std::uint64_t start = 0, capacity = 0, write_pointer = 0;
     ZoneState state = ZoneState::empty;
     bool known = true, resized = false, lost = false;
+    bool random = false;        // it has a Zone Random Write Area, or may have one: the write pointer tells little
     unsigned open = 0;          // commands under way that change it
     bool mixed = false;         // several were under way at once
     std::uint64_t touched = 0;  // in the order of everything
@@ -189,7 +190,7 @@ class Zones final : public Subject {
       zone.mixed = false;
     }
     zone.touched = one.ended;
-    if (!alone || writes_any_zone(one)) {
+    if (!alone || writes_any_zone(one) || zone.random) {
       zone.known = false;
     } else if (one.is(IoOpcode::zone_management_send)) {
       on_sent(one, zone);
@@ -273,6 +274,11 @@ class Zones final : public Subject {
     if (!one.ok()) {
       if (all || !is_refusal(one.status())) zone.known = false;
       if (!all) judge_resources(one, zone, one.status());
+      return;
+    }
+    if (command.get(nvme::zone_send_sqe::zrwaa) || action == ZoneSendAction::flush_explicit_zrwa) {
+      zone.known = false;
+      zone.random = true;
       return;
     }
     if (all && !all_takes(zone.state, action)) return;
@@ -360,6 +366,8 @@ class Zones final : public Subject {
             .capacity = facts.capacity,
             .write_pointer = facts.write_pointer,
             .state = facts.state,
+            .known = (facts.attributes & za::zrwa_valid) == 0,
+            .random = (facts.attributes & za::zrwa_valid) != 0,
             .touched = touched,
             .packet = one.packet};
   }

@@ -82,11 +82,19 @@ void IdentifyCommand::fill_zoned_namespace(const Namespace* ns, MutableBytes pag
   const ZoneOptions& zones = ns != nullptr ? ns->zones()->options() : options.zoned.made;
   const auto limit = [](std::uint32_t most) { return most == 0 ? nvme::kNoZoneLimit : most - 1; };
   const unsigned changes = zones.variable_capacity ? nvme::zoc_bits::variable_capacity : 0u;
+  const bool random = zones.zrwa_blocks != 0;
+  // One for each zone, of which the namespace that is to be made has one at least.
+  const std::size_t each = ns != nullptr ? ns->zones()->count() : 1;
+  const std::size_t areas = !random ? 1 : zones.zrwa_count != 0 ? zones.zrwa_count : each;
   MutableView<nvme::IdentifyNamespaceZoned>{page}
       .set(id::zoc, changes | (zones.excursions ? nvme::zoc_bits::active_excursions : 0u))
-      .set(id::ozcs, zones.read_across ? nvme::ozcs_bits::read_across : 0u)
+      .set(id::ozcs, (zones.read_across ? nvme::ozcs_bits::read_across : 0u) | (random ? nvme::ozcs_bits::random_write_area : 0u))
       .set(id::mar, limit(zones.max_active))
-      .set(id::mor, limit(zones.max_open));
+      .set(id::mor, limit(zones.max_open))
+      .set(id::numzrwa, areas - 1)
+      .set(id::zrwafg, random ? zones.zrwa_granularity : 0u)
+      .set(id::zrwasz, zones.zrwa_blocks)
+      .set(id::zrwacap, random && zones.zrwa_flush ? nvme::zrwacap_bits::explicit_flush : 0u);
   const auto describe = [&](unsigned index, const nvme::BlockLayout& layout) {
     const std::uint64_t made = std::max<std::uint64_t>(zones.zone_blocks * 512 / layout.data_bytes, 1);
     const std::uint64_t blocks = ns != nullptr ? ns->zone_blocks_as(layout) : made;

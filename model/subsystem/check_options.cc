@@ -138,6 +138,13 @@ Result<void> check_options(const NamespaceOptions& options) {
            fmt::format("zones.capacity: {} is more than a zone has ({})", zones.capacity, zones.zone_blocks));
   all.that(zones.max_active == 0 || zones.max_open <= zones.max_active,
            fmt::format("zones.max_open: {} is above max_active ({})", zones.max_open, zones.max_active));
+  if (zones.zrwa_blocks == 0) return all.result();
+  const std::uint64_t held = zones.capacity != 0 ? zones.capacity : zones.zone_blocks;
+  all.that(zones.zrwa_blocks <= held, fmt::format("zones.zrwa_blocks: {} is more than a zone can hold ({})", zones.zrwa_blocks, held));
+  all.that(zones.zrwa_granularity != 0 && zones.zrwa_blocks % zones.zrwa_granularity == 0,
+           fmt::format("zones.zrwa_granularity: {} blocks are not a whole number of {}", zones.zrwa_blocks, zones.zrwa_granularity));
+  all.that(zones.max_active == 0 || zones.zrwa_count <= zones.max_active,
+           fmt::format("zones.zrwa_count: {} is above max_active ({})", zones.zrwa_count, zones.max_active));
   return all.result();
 }
 

@@ -309,6 +309,16 @@ struct Check {
   X(zone_receive_option, "zone.receive.option", invalid_field, 1)                                  \
   X(zone_receive_extended, "zone.receive.extended", invalid_field, 1)                              \
   X(zone_receive_range, "zone.receive.range", lba_out_of_range, 1)                                 \
+  X(zone_zrwa_supported, "zone.zrwa.supported", invalid_field, 1)                                \
+  X(zone_zrwa_state, "zone.zrwa.state", invalid_zone_operation_request, 1)                       \
+  X(zone_zrwa_resources, "zone.zrwa.resources", zrwa_resources_unavailable, 0)                   \
+  X(zone_zrwa_append, "zone.zrwa.append", invalid_zone_operation_request, 1)                     \
+  X(zone_zrwa_behind, "zone.zrwa.write.behind", zone_invalid_write, 1)                           \
+  X(zone_zrwa_beyond, "zone.zrwa.write.beyond", zone_invalid_write, 1)                           \
+  X(zone_zrwa_flush_supported, "zone.zrwa.flush.supported", invalid_field, 1)                    \
+  X(zone_zrwa_flush_none, "zone.zrwa.flush.none", invalid_zone_operation_request, 1)             \
+  X(zone_zrwa_flush_range, "zone.zrwa.flush.range", invalid_zone_operation_request, 1)           \
+  X(zone_zrwa_flush_granularity, "zone.zrwa.flush.granularity", invalid_field, 1)                \
   X(identify_csi_namespace, "identify.csi.namespace", invalid_io_command_set, 1)                   \
   X(log_csi, "log.csi", io_command_set_not_supported, 1)                                           \
   X(log_changed_zones, "log.changed_zones.nsid", invalid_field, 1)                                 \

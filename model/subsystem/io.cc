@@ -335,7 +335,9 @@ void IoCommands::store(const Command& command, const IoTarget& target, MutableBy
   subsystem_.sanitizer().note_write();
   nvme::Status status = sc::success;
   const bool appends = static_cast<IoOpcode>(command.opcode()) == IoOpcode::zone_append;
-  if (!departs(departure::write_lost) && !loses_data(subsystem_, command) && !(appends && departs(departure::zone_append_lost))) {
+  const bool lost_again = controller_.zones_.overwrite_lost(ns, target.slba);
+  if (!departs(departure::write_lost) && !lost_again && !loses_data(subsystem_, command) &&
+      !(appends && departs(departure::zone_append_lost))) {
     const bool lost = ns.uncorrectable(target.slba, target.blocks);
     status = ns.write(target.slba, whole);
     if (lost && departs(departure::uncorrectable_stays)) ns.write_uncorrectable(target.slba, target.blocks);

@@ -5,6 +5,7 @@
 #include "model/subsystem/controller.h"
 #include "model/subsystem/fault_points.h"
 #include "model/subsystem/subsystem.h"
+#include "model/subsystem/zrwa_fault_points.h"
 #include "wire/nvme/zones.h"
 
 namespace fb::subsystem {
@@ -19,8 +20,13 @@ using nvme::ZoneState;
 
 namespace {
 
-constexpr ZoneSendAction kSendActions[] = {ZoneSendAction::close, ZoneSendAction::finish,  ZoneSendAction::open,
-                                           ZoneSendAction::reset, ZoneSendAction::offline, ZoneSendAction::set_descriptor_extension};
+constexpr ZoneSendAction kSendActions[] = {ZoneSendAction::close,
+                                           ZoneSendAction::finish,
+                                           ZoneSendAction::open,
+                                           ZoneSendAction::reset,
+                                           ZoneSendAction::offline,
+                                           ZoneSendAction::set_descriptor_extension,
+                                           ZoneSendAction::flush_explicit_zrwa};
 
 bool is_action(ZoneSendAction action) {
   return std::find(std::begin(kSendActions), std::end(kSendActions), action) != std::end(kSendActions);
@@ -56,7 +62,11 @@ bool ZoneCommands::zone_takes(const Command& command, Namespace& ns, std::uint64
   if (zones.exceeds(slba, blocks) && queue.refuse(command, check::zone_boundary)) return false;
   const bool takes = state != ZoneState::offline && state != ZoneState::read_only && state != ZoneState::full;
   if (!takes) return true;
-  if (slba != zones.write_pointer(index) && queue.refuse(command, check::zone_write_pointer)) return false;
+  if (zones.has_random(index)) {
+    if (!random_takes(command, zones, index, slba, blocks)) return false;
+  } else if (slba != zones.write_pointer(index) && queue.refuse(command, check::zone_write_pointer)) {
+    return false;
+  }
   return zone_has_resources(command, zones, index, true, 0);
 }
 
@@ -80,6 +90,7 @@ void ZoneCommands::zone_written(Namespace& ns, std::uint64_t slba, std::uint64_t
   if (departs(departure::zone_pointer_stays)) return;
   ZoneTable& zones = *ns.zones();
   const std::size_t index = zones.index_of(slba);
+  if (zones.has_random(index)) return random_written(zones, index, slba + blocks);
   const bool fills = slba + blocks - zones.start_of(index) >= zones.capacity(index);
   if (departs(departure::zone_pointer_first)) blocks = 1;
   if (departs(departure::zone_never_full) && fills) --blocks;
@@ -145,6 +156,10 @@ void ZoneCommands::zone_append_data(const Command& command) {
   target.slba = zones.write_pointer(zones.index_of(target.slba));
   target.in_range = ns.in_range(target.slba, target.blocks);
   target.remaps = ns.layout().is_protected() && command.as<nvme::ZoneAppendSqe>().get(append::piremap);
+  if (zones.has_random(zones.index_of(start)) && queue.refuse(command, check::zone_zrwa_append)) {
+    if (departs(departure::zrwa_append_moves)) zones.commit(zones.index_of(start), 1);
+    return;
+  }
   const std::uint64_t first = std::min(target.slba, ns.blocks() - 1);
   if (!controller_.io_.writable(command, &ns) || !zone_takes(command, ns, first, target.blocks)) return;
   if (!target.in_range) return queue.complete(command, sc::success);
@@ -161,6 +176,7 @@ void ZoneCommands::zone_send(const Command& command, Namespace& ns) {
     if (!queue.refuse(command, check::zone_action)) queue.complete(command, sc::success);
     return;
   }
+  if (action == ZoneSendAction::flush_explicit_zrwa) return random_flush(command, ns);
   const bool all = sqe.get(zs::select_all);
   const ZoneTable& zones = *ns.zones();
   const std::uint64_t slba = sqe.get(zs::slba);
@@ -209,6 +225,7 @@ void ZoneCommands::zone_act(const Command& command, Namespace& ns, const std::ve
   const ZoneSendAction action = command.as<nvme::ZoneSendSqe>().get(zs::zsa);
   const bool opens = action == ZoneSendAction::open;
   const bool extends = action == ZoneSendAction::set_descriptor_extension;
+  const bool allocates = (opens || extends) && command.as<nvme::ZoneSendSqe>().get(zs::zrwaa);
   std::vector<std::size_t> changing;
   std::size_t waits = 0;
   for (const std::size_t index : chosen) {
@@ -217,6 +234,10 @@ void ZoneCommands::zone_act(const Command& command, Namespace& ns, const std::ve
       if (queue.refuse(command, check::zone_transition)) return;
       step = ZoneStep::change;
     }
+    if (allocates && !random_allocates(command, ns, index)) {
+      if (departs(departure::zrwa_refused_opens) && step == ZoneStep::change) zones.open_zone(index);
+      return;
+    }
     if (step != ZoneStep::change) continue;
     if ((opens || extends) && !zone_has_resources(command, zones, index, opens, waits++)) return;
     changing.push_back(index);
@@ -224,8 +245,14 @@ void ZoneCommands::zone_act(const Command& command, Namespace& ns, const std::ve
   nvme::Status status = sc::success;
   std::uint64_t result = 0;
   for (const std::size_t index : changing) {
-    const std::size_t before = zones.active();
+    const std::size_t before = zones.active(), areas = zones.random();
     const nvme::Status one = zone_step(command, ns, index, result);
+    if (allocates && !departs(extends ? departure::zrwa_extension_plain : departure::zrwa_open_plain)) {
+      zones.allocate_random(index);
+      if (departs(departure::zrwa_open_writes)) zones.commit(index, 1);
+    }
+    const bool leaks = departs(action == ZoneSendAction::finish ? departure::zrwa_finish_leaks : departure::zrwa_reset_leaks);
+    if (zones.random() < areas && leaks) zones.leak_random();
     if (zones.active() < before && departs(departure::zone_resources_leak)) zones.leak();
     if (!one.ok()) status = one;
     if (departs(departure::zone_event_commands)) subsystem_.zone_changed(ns, index);
@@ -238,13 +265,19 @@ nvme::Status ZoneCommands::zone_step(const Command& command, Namespace& ns, std:
   switch (command.as<nvme::ZoneSendSqe>().get(zs::zsa)) {
     case ZoneSendAction::close:
       if (!departs(departure::zone_close_ineffective)) zones.close(index);
+      if (departs(departure::zrwa_close_releases)) zones.release_random(index);
       break;
     case ZoneSendAction::finish:
+      if (zones.has_random(index) && departs(departure::zrwa_finish_erases)) {
+        const std::uint64_t from = zones.write_pointer(index), to = zones.start_of(index) + zones.capacity(index);
+        (void)ns.write_zeroes(from, static_cast<std::uint32_t>(to - from));
+      }
       if (!departs(departure::zone_finish_ineffective)) zones.finish(index);
       break;
     case ZoneSendAction::open:
       zones.open_zone(index);
       if (departs(departure::zone_open_implicit)) zones.open_implicitly(index);
+      if (zones.options().zrwa_blocks != 0 && departs(departure::zrwa_unasked)) zones.allocate_random(index);
       break;
     case ZoneSendAction::reset: {
       if (departs(departure::zone_reset_ineffective)) break;
@@ -268,6 +301,8 @@ nvme::Status ZoneCommands::zone_step(const Command& command, Namespace& ns, std:
       if (!departs(departure::zone_extension_state)) zones.set_extension(index, data);
       break;
     }
+    case ZoneSendAction::flush_explicit_zrwa:  // it names a block, and no zone
+      break;
   }
   return sc::success;
 }

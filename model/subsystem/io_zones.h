@@ -13,6 +13,8 @@ class ZoneCommands : ControllerPart {
   bool zone_readable(const Command& command, const Namespace& ns, std::uint64_t slba, std::uint64_t blocks);
   bool zone_deallocates(const Command& command, const Namespace& ns, std::uint64_t slba, std::uint64_t blocks);
   void zone_written(Namespace& ns, std::uint64_t slba, std::uint64_t blocks);
+  /// A deviation: what was written to a Zone Random Write Area is not written again.
+  bool overwrite_lost(Namespace& ns, std::uint64_t slba) const;
   void zone_command(const Command& command);
   void zone_append_data(const Command& command);
   void zone_send_data(const Command& command);
@@ -21,6 +23,11 @@ class ZoneCommands : ControllerPart {
   friend class Controller;
 
   bool zone_has_resources(const Command& command, ZoneTable& zones, std::size_t index, bool opens, std::size_t waits);
+  bool random_takes(const Command& command, const ZoneTable& zones, std::size_t index, std::uint64_t slba, std::uint64_t blocks);
+  void random_written(ZoneTable& zones, std::size_t index, std::uint64_t end);
+  bool random_allocates(const Command& command, const Namespace& ns, std::size_t index);
+  std::size_t random_areas(const Namespace& ns) const;
+  void random_flush(const Command& command, Namespace& ns);
   void zone_append(const Command& command, Namespace& ns);
   void zone_send(const Command& command, Namespace& ns);
   void zone_act(const Command& command, Namespace& ns, const std::vector<std::size_t>& chosen);

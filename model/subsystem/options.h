@@ -86,14 +86,18 @@ struct SanitizeOptions {
 
 /// The zones of a zoned namespace, counted in blocks.
 struct ZoneOptions {
-  std::uint64_t zone_blocks = 0;     ///< ZSZE; 0: the namespace is not zoned
-  std::uint64_t capacity = 0;        ///< that a zone can hold; 0: its size
-  std::uint32_t max_active = 0;      ///< 0: any number
-  std::uint32_t max_open = 0;        ///< 0: any number; at most as many as may be active
-  std::uint8_t extension_units = 0;  ///< descriptor extensions of so many times 64 bytes
-  bool read_across = false;          ///< reads may cross the boundaries of zones
-  bool variable_capacity = false;    ///< a reset may change the capacity of a zone
-  bool excursions = false;           ///< active zones may become full by themselves
+  std::uint64_t zone_blocks = 0;       ///< ZSZE; 0: the namespace is not zoned
+  std::uint64_t capacity = 0;          ///< that a zone can hold; 0: its size
+  std::uint32_t max_active = 0;        ///< 0: any number
+  std::uint32_t max_open = 0;          ///< 0: any number; at most as many as may be active
+  std::uint8_t extension_units = 0;    ///< descriptor extensions of so many times 64 bytes
+  bool read_across = false;            ///< reads may cross the boundaries of zones
+  bool variable_capacity = false;      ///< a reset may change the capacity of a zone
+  bool excursions = false;             ///< active zones may become full by themselves
+  std::uint16_t zrwa_blocks = 0;       ///< ZRWASZ: blocks of a Zone Random Write Area; 0: there are none
+  std::uint16_t zrwa_granularity = 1;  ///< ZRWAFG: blocks that an area is committed in
+  std::uint32_t zrwa_count = 0;        ///< areas that there may be at once; 0: one for each zone
+  bool zrwa_flush = true;              ///< Flush Explicit ZRWA Range
 };
 
 /// The Zoned Namespace command set.

@@ -8,6 +8,7 @@
 #include "model/subsystem/fault_points.h"
 #include "model/subsystem/discovery.h"
 #include "model/subsystem/subsystem.h"
+#include "model/subsystem/zrwa_fault_points.h"
 #include "wire/fabrics/property.h"
 
 namespace fb::subsystem {
@@ -151,6 +152,11 @@ void Controller::clear_for_reset() {
   if (!departs(departure::event_reset)) events_.reset();
   changed_namespaces_.clear();
   changed_zones_.clear();
+  if (departs(departure::zrwa_controller_reset)) {
+    for (const auto& [nsid, ns] : subsystem_.namespaces()) {
+      for (std::size_t i = 0; ns->zoned() && i < ns->zones()->count(); ++i) ns->zones()->release_random(i);
+    }
+  }
   if (departs(departure::zone_reset_controller_closes)) {
     for (const auto& [nsid, ns] : subsystem_.namespaces()) {
       if (ns->zoned()) ns->zones()->initialize(true);

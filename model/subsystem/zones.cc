@@ -23,9 +23,13 @@ constexpr ZoneState kStates[] = {
     ZoneState::empty,  ZoneState::implicitly_opened, ZoneState::explicitly_opened, ZoneState::closed, ZoneState::full, ZoneState::read_only,
     ZoneState::offline};
 constexpr ActionRow kActions[] = {
-    {Action::close, "rccnrrr", ".xx...."},   {Action::finish, "ccccnrr", ".xxx..."},
-    {Action::open, "ccncrrr", "...x..."},    {Action::reset, "nccccrr", ".xxxx.."},
-    {Action::offline, "rrrrrcn", ".....x."}, {Action::set_descriptor_extension, "crrrrrr", "......."},
+    {Action::close, "rccnrrr", ".xx...."},
+    {Action::finish, "ccccnrr", ".xxx..."},
+    {Action::open, "ccncrrr", "...x..."},
+    {Action::reset, "nccccrr", ".xxxx.."},
+    {Action::offline, "rrrrrcn", ".....x."},
+    {Action::set_descriptor_extension, "crrrrrr", "......."},
+    {Action::flush_explicit_zrwa, "rcccrrr", "......."},
 };
 
 const ActionRow* row_of(Action action) {
@@ -63,7 +67,7 @@ void ZoneTable::reshape(std::uint64_t zone_blocks, std::uint64_t capacity, std::
   const auto count = static_cast<std::size_t>(blocks / zone_blocks);
   for (std::size_t i = count; i < zones_.size(); ++i) move(i, ZoneState::offline);  // nothing is held any more
   if (!same) {
-    active_ = open_ = 0;
+    active_ = open_ = random_ = 0;
     implicit_.clear();
     zones_.clear();
   }
@@ -110,6 +114,7 @@ void ZoneTable::move(std::size_t index, ZoneState to) {
   Zone& zone = zones_[index];
   const ZoneState from = zone.state;
   if (from == to) return;
+  if (!is_active(to)) release_random(index);
   if (from == ZoneState::implicitly_opened) std::erase(implicit_, index);
   if (to == ZoneState::implicitly_opened) implicit_.push_back(index);
   active_ += is_active(to) ? 1 : 0;
@@ -136,6 +141,33 @@ void ZoneTable::write(std::uint64_t slba, std::uint64_t blocks) {
   }
 }
 
+std::uint64_t ZoneTable::slide_of(std::size_t index, std::uint64_t end, std::uint64_t granularity) const {
+  const std::uint64_t area = write_pointer(index) + options_.zrwa_blocks;
+  if (end <= area) return 0;
+  return (end - area + granularity - 1) / granularity * granularity;
+}
+
+void ZoneTable::allocate_random(std::size_t index) {
+  if (has_random(index)) return;
+  zones_[index].attributes |= za::zrwa_valid;
+  ++random_;
+}
+
+void ZoneTable::release_random(std::size_t index) {
+  if (!has_random(index)) return;
+  zones_[index].attributes = static_cast<std::uint8_t>(zones_[index].attributes & ~za::zrwa_valid);
+  --random_;
+}
+
+void ZoneTable::commit(std::size_t index, std::uint64_t blocks) {
+  Zone& zone = zones_[index];
+  if (!is_active(zone.state)) return;
+  make_room(index);
+  if (!is_open(zone.state)) move(index, ZoneState::implicitly_opened);
+  zone.written = std::min(zone.written + blocks, zone.capacity);
+  if (zone.written == zone.capacity) move(index, ZoneState::full);
+}
+
 void ZoneTable::open_zone(std::size_t index) {
   make_room(index);
   move(index, ZoneState::explicitly_opened);
@@ -152,6 +184,7 @@ void ZoneTable::close(std::size_t index) { move(index, ZoneState::closed); }
 void ZoneTable::finish(std::size_t index) { move(index, ZoneState::full); }
 
 void ZoneTable::clear(std::size_t index) {
+  release_random(index);
   zones_[index].written = 0;
   zones_[index].attributes = 0;
   zones_[index].extension.clear();
@@ -172,6 +205,7 @@ bool ZoneTable::reset(std::size_t index) {
 
 void ZoneTable::take_offline(std::size_t index) {
   move(index, ZoneState::offline);
+  release_random(index);
   zones_[index].attributes = 0;
   zones_[index].extension.clear();
 }
@@ -202,7 +236,7 @@ void ZoneTable::recommend(std::size_t index, std::uint8_t attributes) {
 void ZoneTable::on_subsystem_reset() {
   for (std::size_t i = 0; i < zones_.size(); ++i) {
     if (!is_active(zones_[i].state)) continue;
-    const bool holds = zones_[i].written != 0 || (zones_[i].attributes & za::descriptor_extension) != 0;
+    const bool holds = zones_[i].written != 0 || (zones_[i].attributes & (za::descriptor_extension | za::zrwa_valid)) != 0;
     move(i, holds ? ZoneState::closed : ZoneState::empty);
   }
 }

@@ -57,8 +57,27 @@ class ZoneTable {
   /// first.
   bool lacks_active(std::size_t index, std::size_t waits = 0) const;
   bool lacks_open(std::size_t index, std::size_t waits = 0) const;
+  /// No more Zone Random Write Areas may be allocated.
+  bool lacks_random(std::size_t others = 0) const {
+    return options_.zrwa_count != 0 && random_ + random_leaked_ + others >= options_.zrwa_count;
+  }
   std::size_t active() const { return active_; }
   std::size_t open() const { return open_; }
+
+  // ---- Zone Random Write Areas ----
+
+  bool has_random(std::size_t index) const { return (zones_[index].attributes & nvme::zone_attribute_bits::zrwa_valid) != 0; }
+  /// Areas that are allocated.
+  std::size_t random() const { return random_; }
+  /// Blocks that the write pointer moves by, in multiples of `granularity`, so that a write up to `end` lies in the area.
+  std::uint64_t slide_of(std::size_t index, std::uint64_t end, std::uint64_t granularity) const;
+  void allocate_random(std::size_t index);
+  /// The zone keeps its state.
+  void release_random(std::size_t index);
+  /// A write into the area, or a flush of it: so many blocks before it are committed.
+  void commit(std::size_t index, std::uint64_t blocks);
+  /// A deviation: an area that has ended is counted on.
+  void leak_random() { ++random_leaked_; }
 
   // ---- what commands lead to ----
 
@@ -118,6 +137,8 @@ class ZoneTable {
   std::size_t active_ = 0;
   std::size_t open_ = 0;
   std::size_t leaked_ = 0;
+  std::size_t random_ = 0;  ///< zones with a Zone Random Write Area
+  std::size_t random_leaked_ = 0;
 };
 
 }  // namespace fb::subsystem

@@ -28,7 +28,8 @@ struct Session {
     if (rig.disk->options().zoned.supported) {
       NamespaceOptions zoned;
       zoned.blocks = 64;
-      zoned.zones = {.zone_blocks = 8, .max_active = 3, .max_open = 2, .extension_units = 1};
+      zoned.zones = {
+          .zone_blocks = 8, .max_active = 3, .max_open = 2, .extension_units = 1, .zrwa_blocks = 4, .zrwa_granularity = 2, .zrwa_count = 2};
       (void)rig.disk->add_namespace(std::move(zoned));
     }
     test::ConnectWords words;

@@ -156,6 +156,8 @@
   X(1, 0x88, namespace_not_reachable, "Namespace Not Reachable")                                   \
   X(1, 0x89, insufficient_resources, "Insufficient Resources")                                     \
   X(1, 0x9C, successful_media_verification_read, "Successful Media Verification Read")             \
+  X(1, 0xB6, invalid_zone_operation_request, "Invalid Zone Operation Request")                     \
+  X(1, 0xB7, zrwa_resources_unavailable, "ZRWA Resources Unavailable")                             \
   X(1, 0xB8, zone_boundary_error, "Zoned Boundary Error")                                          \
   X(1, 0xB9, zone_is_full, "Zone Is Full")                                                         \
   X(1, 0xBA, zone_is_read_only, "Zone Is Read Only")                                               \

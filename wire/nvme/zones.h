@@ -31,14 +31,17 @@ enum class ZoneSendAction : std::uint8_t {
   reset = 0x04,
   offline = 0x05,
   set_descriptor_extension = 0x10,
+  flush_explicit_zrwa = 0x11,  ///< SLBA is the last block that is committed
 };
 
 namespace zone_send_sqe {
 inline constexpr Le<"slba", 40, std::uint64_t> slba{};
 inline constexpr Le<"zsa", 52, std::uint8_t, ZoneSendAction> zsa{};
 inline constexpr LeBits<"select_all", 52, std::uint32_t, 8, 8, bool> select_all{};
+/// Allocate a Zone Random Write Area; of Open Zone and Set Zone Descriptor Extension.
+inline constexpr LeBits<"zrwaa", 52, std::uint32_t, 9, 9, bool> zrwaa{};
 }  // namespace zone_send_sqe
-using ZoneSendSqe = CommandSqe<zone_send_sqe::slba, zone_send_sqe::zsa, zone_send_sqe::select_all>;
+using ZoneSendSqe = CommandSqe<zone_send_sqe::slba, zone_send_sqe::zsa, zone_send_sqe::select_all, zone_send_sqe::zrwaa>;
 
 /// Bit 0 of DW0 in the completion: the capacity of a zone has changed.
 inline constexpr std::uint32_t kZoneCapacityChanged = 1;
@@ -109,6 +112,7 @@ namespace zone_attribute_bits {
 inline constexpr std::uint8_t finished_by_controller = 1u << 0;
 inline constexpr std::uint8_t finish_recommended = 1u << 1;
 inline constexpr std::uint8_t reset_recommended = 1u << 2;
+inline constexpr std::uint8_t zrwa_valid = 1u << 3;
 inline constexpr std::uint8_t descriptor_extension = 1u << 7;
 }  // namespace zone_attribute_bits
 
@@ -146,12 +150,18 @@ inline constexpr Le<"rrl3", 28, std::uint32_t> rrl3{};
 inline constexpr Le<"frl1", 32, std::uint32_t> frl1{};
 inline constexpr Le<"frl2", 36, std::uint32_t> frl2{};
 inline constexpr Le<"frl3", 40, std::uint32_t> frl3{};
+/// Zone Random Write Areas that there may be at once, one less; their size and what they are committed in, both in blocks.
+inline constexpr Le<"numzrwa", 44, std::uint32_t> numzrwa{};
+inline constexpr Le<"zrwafg", 48, std::uint16_t> zrwafg{};
+inline constexpr Le<"zrwasz", 50, std::uint16_t> zrwasz{};
+inline constexpr Le<"zrwacap", 52, std::uint8_t> zrwacap{};
 /// Sixty-four, one for each LBA format.
 inline constexpr BytesField<"lbafe", 2816, 1024> lbafe{};
 }  // namespace id_ns_zoned
-using IdentifyNamespaceZoned = Layout<kIdentifySize, id_ns_zoned::zoc, id_ns_zoned::ozcs, id_ns_zoned::mar, id_ns_zoned::mor,
-                                      id_ns_zoned::rrl, id_ns_zoned::frl, id_ns_zoned::rrl1, id_ns_zoned::rrl2, id_ns_zoned::rrl3,
-                                      id_ns_zoned::frl1, id_ns_zoned::frl2, id_ns_zoned::frl3, id_ns_zoned::lbafe>;
+using IdentifyNamespaceZoned =
+    Layout<kIdentifySize, id_ns_zoned::zoc, id_ns_zoned::ozcs, id_ns_zoned::mar, id_ns_zoned::mor, id_ns_zoned::rrl, id_ns_zoned::frl,
+           id_ns_zoned::rrl1, id_ns_zoned::rrl2, id_ns_zoned::rrl3, id_ns_zoned::frl1, id_ns_zoned::frl2, id_ns_zoned::frl3,
+           id_ns_zoned::numzrwa, id_ns_zoned::zrwafg, id_ns_zoned::zrwasz, id_ns_zoned::zrwacap, id_ns_zoned::lbafe>;
 
 namespace zoc_bits {
 inline constexpr std::uint16_t variable_capacity = 1u << 0;
@@ -159,6 +169,10 @@ inline constexpr std::uint16_t active_excursions = 1u << 1;
 }  // namespace zoc_bits
 namespace ozcs_bits {
 inline constexpr std::uint16_t read_across = 1u << 0;
+inline constexpr std::uint16_t random_write_area = 1u << 1;
+}  // namespace ozcs_bits
+namespace zrwacap_bits {
+inline constexpr std::uint8_t explicit_flush = 1u << 0;
 }
 inline constexpr std::uint32_t kNoZoneLimit = 0xFFFFFFFF;
 

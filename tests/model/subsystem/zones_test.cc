@@ -33,6 +33,7 @@ TEST(ZoneStates, ActionsOfOneZone) {
       {ZoneSendAction::reset, {{S::implicitly_opened, S::explicitly_opened, S::closed, S::full}, {S::empty}}},
       {ZoneSendAction::offline, {{S::read_only}, {S::offline}}},
       {ZoneSendAction::set_descriptor_extension, {{S::empty}, {}}},
+      {ZoneSendAction::flush_explicit_zrwa, {{S::implicitly_opened, S::explicitly_opened, S::closed}, {}}},
   };
   for (const auto& [action, steps] : changes_and_stays) {
     const auto holds = [](const std::vector<S>& list, S state) { return std::find(list.begin(), list.end(), state) != list.end(); };
@@ -166,6 +167,8 @@ struct Rules {
         zone.extension = true;
         return sc::success;
       }
+      case ZoneSendAction::flush_explicit_zrwa:  // zones_random_area_test.cc
+        break;
     }
     return sc::invalid_field;
   }

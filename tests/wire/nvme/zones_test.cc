@@ -3,6 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+
+#include "wire/nvme/status.h"
+
+#if __has_include(<nvme/types.h>)
+#include <nvme/types.h>
+#define FB_HAS_LIBNVME 1
+#endif
+
 namespace fb::nvme {
 namespace {
 
@@ -15,6 +24,11 @@ TEST(ZoneLayouts, CommandsStandWhereTheyShould) {
   EXPECT_EQ(sqe.get(sqe::cdw10), 0x55667788u);
   EXPECT_EQ(sqe.get(sqe::cdw11), 0x11223344u);
   EXPECT_EQ(sqe.get(sqe::cdw13), 0x104u);
+  sqe.edit<ZoneSendSqe>()
+      .set(zone_send_sqe::zsa, ZoneSendAction::flush_explicit_zrwa)
+      .set(zone_send_sqe::select_all, false)
+      .set(zone_send_sqe::zrwaa, true);
+  EXPECT_EQ(sqe.get(sqe::cdw13), 0x211u);
   Sqe report;
   report.edit<ZoneReceiveSqe>()
       .set(zone_receive_sqe::numd, ZeroBased<std::uint32_t>::of(64))
@@ -27,6 +41,22 @@ TEST(ZoneLayouts, CommandsStandWhereTheyShould) {
   append.edit<ZoneAppendSqe>().set(zone_append_sqe::piremap, true).set(rw_sqe::nlb, ZeroBased<std::uint16_t>::of(8));
   EXPECT_EQ(append.get(sqe::cdw12), 0x02000007u);
 }
+
+#ifdef FB_HAS_LIBNVME
+
+TEST(ZoneLayouts, RandomWriteAreasStandWhereLibnvmeHasThem) {
+  EXPECT_EQ(id_ns_zoned::numzrwa.offset, offsetof(struct nvme_zns_id_ns, numzrwa));
+  EXPECT_EQ(id_ns_zoned::zrwafg.offset, offsetof(struct nvme_zns_id_ns, zrwafg));
+  EXPECT_EQ(id_ns_zoned::zrwasz.offset, offsetof(struct nvme_zns_id_ns, zrwasz));
+  EXPECT_EQ(id_ns_zoned::zrwacap.offset, offsetof(struct nvme_zns_id_ns, zrwacap));
+  EXPECT_EQ(id_ns_zoned::lbafe.offset, offsetof(struct nvme_zns_id_ns, lbafe));
+  EXPECT_EQ(int{zone_attribute_bits::zrwa_valid}, int{NVME_ZNS_ZA_ZRWAV});
+  EXPECT_EQ(static_cast<int>(ZoneSendAction::flush_explicit_zrwa), static_cast<int>(NVME_ZNS_ZSA_ZRWA_FLUSH));
+  EXPECT_EQ(sc::invalid_zone_operation_request.code(), 0x100u | NVME_SC_ZNS_INVALID_OP_REQUEST);
+  EXPECT_EQ(sc::zrwa_resources_unavailable.code(), 0x100u | NVME_SC_ZNS_ZRWA_RESOURCES_UNAVAILABLE);
+}
+
+#endif
 
 TEST(ZoneLayouts, PagesStandWhereTheyShould) {
   EXPECT_EQ(id_ns_zoned::lbafe.offset, 2816u);
