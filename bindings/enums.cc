@@ -181,7 +181,7 @@ py::dict enum_tables() {
   FB_END
   FB_BEGIN("ZoneSendAction", nvme::ZoneSendAction)
     FB_MEMBER(close) FB_MEMBER(finish) FB_MEMBER(open) FB_MEMBER(reset) FB_MEMBER(offline)
-    FB_MEMBER(set_descriptor_extension)
+    FB_MEMBER(set_descriptor_extension) FB_MEMBER(flush_explicit_zrwa)
   FB_END
   FB_BEGIN("ZoneReporting", nvme::ZoneReporting)
     FB_MEMBER(all) FB_MEMBER(empty) FB_MEMBER(implicitly_opened) FB_MEMBER(explicitly_opened) FB_MEMBER(closed)

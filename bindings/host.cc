@@ -343,6 +343,7 @@ std::unique_ptr<PyOp> report_zones(const HostNamespace& self, std::uint64_t lba)
                         one["capacity"] = zone.capacity;
                         one["write_pointer"] = zone.write_pointer;
                         one["state"] = static_cast<int>(zone.state);
+                        one["attributes"] = zone.attributes;
                         zones.append(one);
                       }
                       return zones;
@@ -563,8 +564,9 @@ void bind_host(py::module_& m) {
       .def("zone_append", &append)
       .def("report_zones", &report_zones)
       .def("zone_send",
-           [](const HostNamespace& self, std::uint8_t action, std::uint64_t start, bool all) {
-             return io_op(self, self->zone_send(static_cast<nvme::ZoneSendAction>(action), start, all), place("zone send", self, start));
+           [](const HostNamespace& self, std::uint8_t action, std::uint64_t start, bool all, bool random) {
+             return io_op(self, self->zone_send(static_cast<nvme::ZoneSendAction>(action), start, all, random),
+                          place("zone send", self, start));
            })
       .def("__eq__", [](const HostNamespace& self, const HostNamespace& other) { return self.space == other.space; })
       .def("__hash__", [](const HostNamespace& self) { return reinterpret_cast<std::uintptr_t>(self.space); });

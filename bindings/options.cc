@@ -51,7 +51,8 @@ FB_TABLE(NamespaceManagementOptions, NamespaceManagementOptions, FB_ROW(supporte
 FB_TABLE(SanitizeOptions, SanitizeOptions, FB_ROW(block_erase), FB_ROW(crypto_erase), FB_ROW(overwrite), FB_ROW(no_deallocate_inhibited),
          FB_ROW(block_erase_time), FB_ROW(crypto_erase_time), FB_ROW(overwrite_time), FB_ROW(verification), FB_ROW(deallocate_time))
 FB_TABLE(ZoneOptions, ZoneOptions, FB_ROW(zone_blocks), FB_ROW(capacity), FB_ROW(max_active), FB_ROW(max_open), FB_ROW(extension_units),
-         FB_ROW(read_across), FB_ROW(variable_capacity), FB_ROW(excursions))
+         FB_ROW(read_across), FB_ROW(variable_capacity), FB_ROW(excursions), FB_ROW(zrwa_blocks), FB_ROW(zrwa_granularity),
+         FB_ROW(zrwa_count), FB_ROW(zrwa_flush))
 FB_TABLE(ZonedOptions, ZonedOptions, FB_ROW(supported), FB_ROW(append), FB_ROW(append_limit), FB_ROW(made))
 FB_TABLE(CrossControllerResetOptions, CrossControllerResetOptions, FB_ROW(limit), FB_ROW(time), FB_ROW(reaches_others),
          FB_ROW(lost_host_log))

@@ -37,6 +37,7 @@ std::string zones_text(const host::Namespace& space) {
       fmt::format(", {} zones of {}", space.blocks() / zones.zone_blocks, size_text(zones.zone_blocks * space.block_bytes()));
   if (zones.max_active != 0) text += fmt::format(", {} active", zones.max_active);
   if (zones.max_open != 0) text += fmt::format(", {} open", zones.max_open);
+  if (zones.zrwa_blocks != 0) text += fmt::format(", write areas of {}", size_text(std::uint64_t{zones.zrwa_blocks} * space.block_bytes()));
   return text;
 }
 
@@ -161,8 +162,12 @@ struct ZoneArguments {
   std::uint64_t lba = 0;
   std::string action;
   bool all = false;
+  bool random = false;
   std::string file;
 };
+
+/// It has a Zone Random Write Area.
+bool has_area(const nvme::ZoneFacts& zone) { return (zone.attributes & nvme::zone_attribute_bits::zrwa_valid) != 0; }
 
 int run_zones(HostSession& session, const ZoneArguments& arguments) {
   session.connect();
@@ -172,6 +177,7 @@ int run_zones(HostSession& session, const ZoneArguments& arguments) {
     Json zones = Json::array();
     for (const nvme::ZoneFacts& zone : report.zones) {
       Json one = {{"start", zone.start}, {"capacity", zone.capacity}, {"write_pointer", nullptr}, {"state", nvme::name_of(zone.state)}};
+      one["zrwa"] = has_area(zone);
       if (zone.write_pointer != nvme::kNoWritePointer) one["write_pointer"] = zone.write_pointer;
       zones.push_back(std::move(one));
     }
@@ -181,8 +187,8 @@ int run_zones(HostSession& session, const ZoneArguments& arguments) {
   fmt::print("{:>12} {:>12} {:>12}  state\n", "start", "capacity", "pointer");
   for (const nvme::ZoneFacts& zone : report.zones) {
     const bool valid = zone.write_pointer != nvme::kNoWritePointer;
-    fmt::print("{:>12} {:>12} {:>12}  {}\n", zone.start, zone.capacity, valid ? std::to_string(zone.write_pointer) : "-",
-               nvme::name_of(zone.state));
+    fmt::print("{:>12} {:>12} {:>12}  {}{}\n", zone.start, zone.capacity, valid ? std::to_string(zone.write_pointer) : "-",
+               nvme::name_of(zone.state), has_area(zone) ? ", random write area" : "");
   }
   return 0;
 }
@@ -199,16 +205,15 @@ int run_append(HostSession& session, const ZoneArguments& arguments) {
   return 0;
 }
 
-const std::map<std::string, nvme::ZoneSendAction> kZoneActions = {{"open", nvme::ZoneSendAction::open},
-                                                                  {"close", nvme::ZoneSendAction::close},
-                                                                  {"finish", nvme::ZoneSendAction::finish},
-                                                                  {"reset", nvme::ZoneSendAction::reset},
-                                                                  {"offline", nvme::ZoneSendAction::offline}};
+const std::map<std::string, nvme::ZoneSendAction> kZoneActions = {
+    {"open", nvme::ZoneSendAction::open},       {"close", nvme::ZoneSendAction::close},
+    {"finish", nvme::ZoneSendAction::finish},   {"reset", nvme::ZoneSendAction::reset},
+    {"offline", nvme::ZoneSendAction::offline}, {"flush", nvme::ZoneSendAction::flush_explicit_zrwa}};
 
 int run_zone(HostSession& session, const ZoneArguments& arguments) {
   session.connect();
   const nvme::ZoneSendAction action = kZoneActions.at(arguments.action);
-  const nvme::Status status = session.name_space().zone_send(action, arguments.lba, arguments.all).wait();
+  const nvme::Status status = session.name_space().zone_send(action, arguments.lba, arguments.all, arguments.random).wait();
   if (!status.ok()) throw UserError(arguments.action + ": " + nvme::to_string(status));
   if (arguments.host.json)
     print_document({{"action", arguments.action}, {"lba", arguments.lba}, {"all", arguments.all}});
@@ -472,13 +477,15 @@ void add_host(CLI::App& app, Outcome& outcome) {
   const auto [append, appended] =
       zone_command("append", "Append a file to a zone", "append tcp://127.0.0.1:4420 --lba 2048 --file in", run_append);
   append->add_option("--file", appended->file, "The data")->required()->type_name("FILE");
-  const auto [zone, acted] = zone_command("zone", "Open, close, finish, reset a zone, or take it offline",
+  const auto [zone, acted] = zone_command("zone", "Open, close, finish, reset a zone, take it offline, or commit its random write area",
                                           "zone tcp://127.0.0.1:4420 --action reset --lba 2048", run_zone);
-  zone->add_option("--action", acted->action, "open, close, finish, reset or offline")
+  zone->add_option("--action", acted->action,
+                   "open, close, finish, reset, offline, or flush: commit the random write area up to block --lba")
       ->required()
-      ->check(one_of_texts({"open", "close", "finish", "reset", "offline"}))
+      ->check(one_of_texts({"open", "close", "finish", "reset", "offline", "flush"}))
       ->type_name("ACTION");
   zone->add_flag("--all", acted->all, "All zones in a state that the action applies to");
+  zone->add_flag("--zrwa", acted->random, "With open: allocate a Zone Random Write Area");
 
   auto arguments = std::make_shared<IoArguments>();
   CLI::App* io = add_one(*host, "io", "Write a seeded pattern and read it back", arguments->host,

@@ -427,6 +427,8 @@ class Zone:
     capacity: int
     write_pointer: int
     state: ZoneState
+    zrwa: bool = False
+    """It has a Zone Random Write Area."""
 
 
 @plain_messages
@@ -575,16 +577,17 @@ class Namespace:
     def zones(self, lba: int = 0) -> Op[list[Zone]]:
         """Every zone from the one with that block on."""
         def made(zones: list[dict[str, Any]]) -> list[Zone]:
-            return [Zone(one["start"], one["capacity"], one["write_pointer"], ZoneState(one["state"])) for one in zones]
+            return [Zone(one["start"], one["capacity"], one["write_pointer"], ZoneState(one["state"]), (one["attributes"] & 8) != 0) for one in zones]
         return self._core.report_zones(lba).then(made)
 
     def zone_append(self, start: int, data: Buffer) -> Op[int]:
         """Appends to the zone that starts there; returns the block of the data."""
         return self._core.zone_append(start, data)
 
-    def zone_send(self, action: ZoneSendAction | int, start: int = 0, *, all: bool = False) -> Op[None]:
-        """Zone Management Send: open, close, finish, reset ..."""
-        return self._core.zone_send(action, start, all)
+    def zone_send(self, action: ZoneSendAction | int, start: int = 0, *, all: bool = False, zrwa: bool = False) -> Op[None]:
+        """Zone Management Send: open, close, finish, reset ... With `zrwa`, Open Zone allocates a Zone Random Write Area;
+        FLUSH_EXPLICIT_ZRWA commits it up to block `start`."""
+        return self._core.zone_send(action, start, all, zrwa)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Namespace) and self._core == other._core

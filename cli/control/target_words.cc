@@ -1,5 +1,6 @@
 #include "cli/control/target_words.h"
 
+#include <functional>
 #include <limits>
 #include <optional>
 #include <set>
@@ -19,7 +20,7 @@ namespace {
 /// What stands behind SIZE in --namespace, in bytes where it is an amount of data.
 struct NamespaceWords {
   std::string file;
-  std::uint64_t zone = 0, zone_capacity = 0;
+  std::uint64_t zone = 0, zone_capacity = 0, area = 0, granule = 0;
 };
 
 /// "active=12" and the like: the number behind `key`.
@@ -46,12 +47,33 @@ bool take_zone_word(std::string_view part, NamespaceWords& words, subsystem::Zon
     zones.max_open = count_of(*open, "open=");
   } else if (const auto extension = amount(part, "zdes="); extension && *extension % 64 == 0 && *extension / 64 < 256) {
     zones.extension_units = static_cast<std::uint8_t>(*extension / 64);
+  } else if (const auto area = amount(part, "zrwa=")) {
+    words.area = *area;
+  } else if (const auto granule = amount(part, "zrwafg=")) {
+    words.granule = *granule;
+  } else if (const auto areas = amount(part, "numzrwa=")) {
+    zones.zrwa_count = count_of(*areas, "numzrwa=");
   } else if (part == "razb") {
     zones.read_across = true;
   } else {
     return false;
   }
   return true;
+}
+
+/// Zone Random Write Areas in blocks.
+void take_area(const NamespaceWords& words, std::uint32_t block_bytes, subsystem::ZoneOptions& zones,
+               const std::function<UserError(const std::string&)>& wrong) {
+  if (words.area == 0) {
+    if (words.granule != 0 || zones.zrwa_count != 0) throw wrong("zrwafg= and numzrwa= are for Zone Random Write Areas: add zrwa=SIZE");
+    return;
+  }
+  const std::uint64_t granule = words.granule != 0 ? words.granule : block_bytes;
+  const bool whole = granule % block_bytes == 0 && words.area % granule == 0;
+  if (!whole) throw wrong("zrwa= is a multiple of zrwafg=, and that a multiple of a block");
+  if (words.area / block_bytes > std::numeric_limits<std::uint16_t>::max()) throw wrong("zrwa= is at most 65,535 blocks");
+  zones.zrwa_blocks = static_cast<std::uint16_t>(words.area / block_bytes);
+  zones.zrwa_granularity = static_cast<std::uint16_t>(granule / block_bytes);
 }
 
 }  // namespace
@@ -85,7 +107,8 @@ subsystem::NamespaceOptions namespace_from(const std::string& text) {
       throw wrong("'" + std::string(part) +
                   "' is unknown; after the size, valid options are file=PATH, bs=512 or 4096, ms=8, 16 or 64, pi=1, 2 or 3, "
                   "kv for a key value namespace, "
-                  "and for a zoned namespace zoned=SIZE, zcap=SIZE, active=N, open=N, zdes=BYTES (a multiple of 64) and razb");
+                  "and for a zoned namespace zoned=SIZE, zcap=SIZE, active=N, open=N, zdes=BYTES (a multiple of 64), razb, "
+                  "zrwa=SIZE, zrwafg=SIZE and numzrwa=N");
     }
   }
   if (bytes % options.block_bytes != 0) throw wrong("not a whole number of blocks");
@@ -93,9 +116,9 @@ subsystem::NamespaceOptions namespace_from(const std::string& text) {
   zones.zone_blocks = words.zone / options.block_bytes;
   zones.capacity = words.zone_capacity / options.block_bytes;
   if (words.zone == 0) {
-    const bool limited = zones.max_active + zones.max_open + zones.extension_units != 0;
+    const bool limited = zones.max_active + zones.max_open + zones.extension_units + zones.zrwa_count + words.area + words.granule != 0;
     if (limited || zones.read_across || words.zone_capacity != 0) {
-      throw wrong("zcap=, active=, open=, zdes= and razb are for zones: add zoned=SIZE");
+      throw wrong("zcap=, active=, open=, zdes=, razb, zrwa=, zrwafg= and numzrwa= are for zones: add zoned=SIZE");
     }
   } else {
     if (zones.zone_blocks == 0 || options.blocks % zones.zone_blocks != 0) throw wrong("not a whole number of zones");
@@ -104,6 +127,7 @@ subsystem::NamespaceOptions namespace_from(const std::string& text) {
       if (zones.max_open != 0) throw wrong("open= is at most active=");
       zones.max_open = zones.max_active;
     }
+    take_area(words, options.block_bytes, zones, wrong);
     // What a file keeps is its blocks: the states of zones would be lost.
     if (!words.file.empty()) throw wrong("a zoned namespace is in memory, not in a file");
   }

@@ -337,6 +337,12 @@ void Controller::scan_zones(std::shared_ptr<Scan> scan, NamespaceFacts facts) {
           facts.zones.max_active = limit(page.get(id::mar));
           facts.zones.max_open = limit(page.get(id::mor));
           facts.zones.read_across = (page.get(id::ozcs) & nvme::ozcs_bits::read_across) != 0;
+          if ((page.get(id::ozcs) & nvme::ozcs_bits::random_write_area) != 0) {
+            facts.zones.zrwa_blocks = page.get(id::zrwasz);
+            facts.zones.zrwa_granularity = page.get(id::zrwafg);
+            facts.zones.zrwa_max = page.get(id::numzrwa);
+            facts.zones.zrwa_flush = (page.get(id::zrwacap) & nvme::zrwacap_bits::explicit_flush) != 0;
+          }
           facts.zones.variable_capacity = (page.get(id::zoc) & nvme::zoc_bits::variable_capacity) != 0;
         }
         if (facts.zones.zone_blocks != 0) {

@@ -128,7 +128,8 @@ class Namespace {
   Op<ZoneAppended> zone_append(std::uint64_t start, MutableBytes data);
   /// All zones from the one with block `lba` on that fit the option, in as many commands as it takes.
   Op<ZoneReport> report_zones(std::uint64_t lba = 0, nvme::ZoneReporting option = nvme::ZoneReporting::all, bool extended = false);
-  Op<nvme::Status> zone_send(nvme::ZoneSendAction action, std::uint64_t start, bool all = false);
+  /// Flush Explicit ZRWA Range takes the last block that is to be committed in place of a start.
+  Op<nvme::Status> zone_send(nvme::ZoneSendAction action, std::uint64_t start, bool all = false, bool random = false);
   /// As long as the descriptor extension.
   Op<nvme::Status> set_zone_extension(std::uint64_t start, MutableBytes data);
   /// Most bytes of one Zone Append; 0: no controller has it.

@@ -91,16 +91,18 @@ void Namespace::continue_report(ZoneCall& call) {
   submit(call);
 }
 
-Op<nvme::Status> Namespace::zone_send(nvme::ZoneSendAction action, std::uint64_t start, bool all) {
+Op<nvme::Status> Namespace::zone_send(nvme::ZoneSendAction action, std::uint64_t start, bool all, bool random) {
   auto made = make_op<nvme::Status>(world_, "Zone Management Send at " + std::to_string(start));
-  if (!facts_.zoned() || action == nvme::ZoneSendAction::set_descriptor_extension) {
+  const bool needs_area = random || action == nvme::ZoneSendAction::flush_explicit_zrwa;
+  const bool lacks_area = needs_area && facts_.zones.zrwa_blocks == 0;
+  if (!facts_.zoned() || action == nvme::ZoneSendAction::set_descriptor_extension || lacks_area) {
     made.promise.settle(facts_.zoned() ? nvme::sc::invalid_field : nvme::sc::invalid_opcode);
     return made.op;
   }
   ZoneCall& call = start_zone_call(nvme::IoOpcode::zone_management_send);
   call.sent = std::move(made.promise);
   call.lba = start;
-  call.zone_order = static_cast<std::uint32_t>(action) | (all ? 1u << 8 : 0u);
+  call.zone_order = static_cast<std::uint32_t>(action) | (all ? 1u << 8 : 0u) | (random ? 1u << 9 : 0u);
   submit(call);
   return made.op;
 }

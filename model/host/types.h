@@ -127,6 +127,10 @@ struct ZoneGeometry {
   std::uint32_t extension_bytes = 0;
   bool read_across = false;
   bool variable_capacity = false;
+  std::uint32_t zrwa_blocks = 0;       ///< of a Zone Random Write Area; 0: the namespace has none
+  std::uint32_t zrwa_granularity = 0;  ///< blocks that an area is committed in
+  std::uint32_t zrwa_max = 0;          ///< NUMZRWA as it stands
+  bool zrwa_flush = false;             ///< Flush Explicit ZRWA Range
   bool operator==(const ZoneGeometry&) const = default;
 };
 

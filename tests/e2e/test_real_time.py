@@ -72,6 +72,24 @@ def test_zones_are_listed_written_and_reset(place, fabricbench, start_target, tm
     assert fabricbench("host", "zones", *to, "--lba", 2048).out.splitlines()[1].split()[2:] == ["2048", "empty"]
 
 
+def test_zones_have_random_write_areas(place, fabricbench, start_target, tmp_path):
+    start_target(*place.listen, "--namespace", "8M,zoned=1M,zrwa=8K,zrwafg=2K,numzrwa=2")
+    to = [place.url, *place.local]
+    said = fabricbench("host", "connect", *to)
+    assert "8 zones of 1 MiB, write areas of 8 KiB" in said.out, said.out
+    data = tmp_path / "data"
+    data.write_bytes(bytes(range(256)) * 4)
+    assert fabricbench("host", "zone", *to, "--lba", 2048, "--action", "open", "--zrwa").code == 0
+    for lba in (2062, 2050, 2050):
+        done = fabricbench("host", "write", *to, "--lba", lba, "--file", data)
+        assert done.code == 0, done.err
+    assert fabricbench("host", "zones", *to).out.splitlines()[2].split(maxsplit=3)[2:] == ["2048", "explicitly opened, random write area"]
+    assert fabricbench("host", "zone", *to, "--lba", 2051, "--action", "flush").code == 0
+    assert fabricbench("host", "zones", *to).out.splitlines()[2].split()[2] == "2052"
+    refused = fabricbench("host", "write", *to, "--lba", 2050, "--file", data)
+    assert refused.code != 0 and "Zone Invalid Write" in refused.err
+
+
 def test_the_suite_runs_over_the_socket(place, fabricbench, start_target, tmp_path):
     start_target(*place.listen, "--namespace", "64M")
     done = fabricbench("run", "--dut", place.url, *place.local, "--report", tmp_path, timeout=240)

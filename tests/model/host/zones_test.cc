@@ -46,6 +46,29 @@ TEST_F(HostZones, AreKnown) {
   EXPECT_EQ(ns->max_append(), 16384u);
 }
 
+TEST_F(HostZones, WithoutAreasRefuseThem) {
+  EXPECT_EQ(ns->zone_send(ZoneSendAction::open, 0, false, true).wait(), nvme::Status(nvme::sc::invalid_field));
+  EXPECT_EQ(ns->zone_send(ZoneSendAction::flush_explicit_zrwa, 0).wait(), nvme::Status(nvme::sc::invalid_field));
+}
+
+TEST_F(HostZones, HaveRandomWriteAreas) {
+  subsystem::NamespaceOptions options;
+  options.blocks = 256;
+  options.zones = {.zone_blocks = 64, .zrwa_blocks = 8, .zrwa_granularity = 4, .zrwa_count = 2};
+  ASSERT_TRUE(rig.disk->add_namespace(std::move(options)).ok());
+  rig.world->run_for(Duration::ms(10));
+  Namespace& random = rig.ns(3);
+  EXPECT_EQ(random.facts().zones,
+            (ZoneGeometry{.zone_blocks = 64, .zrwa_blocks = 8, .zrwa_granularity = 4, .zrwa_max = 1, .zrwa_flush = true}));
+  ASSERT_TRUE(random.zone_send(ZoneSendAction::open, 64, false, true).wait().ok());
+  Bytes block = data(1, 3);
+  for (const std::uint64_t lba : {67u, 64u}) ASSERT_TRUE(random.write(lba, block).wait().ok());
+  ASSERT_TRUE(random.zone_send(ZoneSendAction::flush_explicit_zrwa, 67).wait().ok());
+  const nvme::ZoneFacts zone = random.report_zones(64).wait().zones.front();
+  EXPECT_EQ(zone.write_pointer, 68u);
+  EXPECT_EQ(zone.attributes, nvme::zone_attribute_bits::zrwa_valid);
+}
+
 TEST_F(HostZones, AreReportedInFull) {
   const ZoneReport all = ns->report_zones().wait();
   ASSERT_TRUE(all.status.ok());
