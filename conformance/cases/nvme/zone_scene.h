@@ -38,6 +38,10 @@ inline bool limits_open(const host::NamespaceFacts& facts) {
   return plainly_zoned(facts) && zones.max_open != 0 && zones.max_open <= kFewZones && apart &&
          facts.blocks / zones.zone_blocks > zones.max_open;
 }
+inline bool has_random_areas(const host::NamespaceFacts& facts) { return plainly_zoned(facts) && facts.zones.zrwa_blocks != 0; }
+inline bool has_no_random_areas(const host::NamespaceFacts& facts) { return plainly_zoned(facts) && facts.zones.zrwa_blocks == 0; }
+inline bool flushes_random_areas(const host::NamespaceFacts& facts) { return has_random_areas(facts) && facts.zones.zrwa_flush; }
+inline bool flushes_no_random_areas(const host::NamespaceFacts& facts) { return has_random_areas(facts) && !facts.zones.zrwa_flush; }
 inline bool zoned_with_tags(const host::NamespaceFacts& facts) {
   return facts.layout.protection_type == 1 && !facts.layout.extended() && facts.layout.tuple_alone();
 }

@@ -21,6 +21,7 @@
 #include "model/subsystem/kv_fault_points.h"
 #include "model/subsystem/placement_fault_points.h"
 #include "model/subsystem/registration_fault_points.h"
+#include "model/subsystem/zrwa_fault_points.h"
 #include "model/subsystem/checks.h"
 #include "model/subsystem/fault_points.h"
 #include "model/transport/fault_points.h"
@@ -82,6 +83,7 @@ std::set<std::string, std::less<>> points_of(Product product) {
       for (const auto& one : subsystem::kCrossResetFaultPoints) points.emplace(one.name);
       for (const auto& one : subsystem::kKvFaultPoints) points.emplace(one.name);
       for (const auto& one : subsystem::kRegistrationFaultPoints) points.emplace(one.name);
+      for (const auto& one : subsystem::kZrwaFaultPoints) points.emplace(one.name);
       for (const auto& one : transport::kTransportFaultPoints) points.emplace(one.name);
       for (const auto& one : transport::kTcpControllerFaultPoints) points.emplace(one.name);
       for (const auto& one : auth::kAuthFaultPoints) points.emplace(one.name);
