@@ -21,7 +21,8 @@ FATAL = ("ranges_have_64_bit_addresses", "copy_*", "strangers_do_not_copy_*")
 # Namespaces of each drive, as QEMU's -device has them, beside their names.
 PLACED = ("fdp.ruhs=0;1;2", "fdp.ruhs=3;4,logical_block_size=4096,physical_block_size=4096,ms=8,pi=1")
 ZONED = ("zoned=true,zoned.zone_size=1M,zoned.zone_capacity=768K,zoned.max_open=6,zoned.max_active=10,logical_block_size=4096,"
-         "physical_block_size=4096", "")
+         "physical_block_size=4096", "", "zoned=true,zoned.zone_size=1M,zoned.zone_capacity=768K,zoned.max_open=6,zoned.max_active=10,"
+         "zoned.zrwas=64K,zoned.zrwafg=16K,zoned.numzrwa=4,logical_block_size=4096,physical_block_size=4096")
 
 
 def qemu() -> Root:
