@@ -185,6 +185,10 @@ class ZoneScene {
   bool is(std::uint64_t start, ZoneState wanted, std::string_view what = "state of the zone") {
     return check_.equal(what, state(start), wanted);
   }
+  /// Open implicitly, or closed: a controller may close such a zone by itself, at any time.
+  bool is_implicit(std::uint64_t start, std::string_view what = "state of the zone") {
+    return check_.equal(what, state(start), one_of(ZoneState::implicitly_opened, ZoneState::closed));
+  }
 
   /// The zones of the namespace that can be written, empty; the association may be another one.
   void begin(std::size_t usable) {

@@ -64,7 +64,7 @@ CONFORMANCE_CASE(zone_holds_what_was_written, "nvme.zones.write.data", roles::co
 CONFORMANCE_CASE(write_opens_an_empty_zone, "nvme.zones.write.opens", roles::controller, zoned_namespaces, zones) {
   ZoneScene scene(bench, check);
   scene.fill(scene.zone(0), 2);
-  scene.is(scene.zone(0), ZoneState::implicitly_opened);
+  scene.is_implicit(scene.zone(0));
 }
 
 CONFORMANCE_CASE(write_opens_a_closed_zone, "nvme.zones.write.reopens", roles::controller, zoned_namespaces, zones) {
@@ -74,13 +74,13 @@ CONFORMANCE_CASE(write_opens_a_closed_zone, "nvme.zones.write.reopens", roles::c
   scene.close(start);
   scene.precondition(start, ZoneState::closed);
   scene.fill(start + 2, 2);
-  scene.is(start, ZoneState::implicitly_opened);
+  scene.is_implicit(start);
 }
 
 CONFORMANCE_CASE(zone_becomes_full, "nvme.zones.write.fills", roles::controller, zoned_namespaces, zones) {
   ZoneScene scene(bench, check);
   const std::uint64_t last = scene.fill_but(0, 1);
-  scene.is(scene.zone(0), ZoneState::implicitly_opened, "state of a zone with room for a block");
+  scene.is_implicit(scene.zone(0), "state of a zone with room for a block");
   scene.fill(last, 1);
   scene.is(scene.zone(0), ZoneState::full);
 }
