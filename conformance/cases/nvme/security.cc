@@ -44,7 +44,7 @@ CONFORMANCE_CASE(unlisted_security_protocols_are_refused, "nvme.security.unknown
   RawAssociation& association = bench.associate();
   const Bytes list = protocols(association, check);
   unsigned asked = 0;
-  // Reserved ones, which no product can have meant to serve.
+  // Two that are reserved, and one (IEEE 1667) that a product lists if it serves it.
   for (const std::uint8_t protocol : {std::uint8_t{0x08}, std::uint8_t{0x7F}, std::uint8_t{0xEE}}) {
     if (std::find(list.begin(), list.end(), protocol) != list.end()) continue;
     ++asked;
