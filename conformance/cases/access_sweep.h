@@ -45,16 +45,17 @@ struct SweepWindow {
   bool network_order = false;  ///< `token` is kept in it
 };
 
-/// `perform` takes a SweepAccess and returns its SweepEnd, on a connection that works.
+/// `perform` takes a SweepAccess and returns its SweepEnd, on a connection that works. False: the access failed, after which the
+/// connection may be another.
 template <class Perform>
-void judge_access(Check& check, const SweepWindow& window, std::string_view what, const SweepAccess& access, bool allowed,
+bool judge_access(Check& check, const SweepWindow& window, std::string_view what, const SweepAccess& access, bool allowed,
                   Perform&& perform) {
   Bytes expected(window.room.begin(), window.room.end());
   const SweepEnd end = perform(access);
   const std::string name = (access.read ? "a Read of " : "a Write of ") + std::to_string(access.length) + " bytes " + std::string(what);
   const auto at = static_cast<std::size_t>(access.address - window.address) + window.first;
   if (allowed) {
-    if (!check.that(end.good, name + " succeeds", "it ended as " + end.status)) return;
+    if (!check.that(end.good, name + " succeeds", "it ended as " + end.status)) return false;
     if (access.read) {
       check.bytes("what " + name + " brought", end.data, ByteView(expected).subspan(at, access.length));
     } else {
@@ -65,6 +66,7 @@ void judge_access(Check& check, const SweepWindow& window, std::string_view what
     check.that(end.good || end.denied, name + " is refused as a violation", "it ended as " + end.status);
   }
   check.bytes("the memory after " + name, window.room, expected);
+  return end.good;
 }
 
 /// Both ends of the window, from both sides.

@@ -398,11 +398,11 @@ CONFORMANCE_CASE(ndk_a_window_is_bound_many_times, "ndk.mw.invalidate", roles::p
   constexpr int kTimes = 300;
   NdkBench& ndk = bench.ndk();
   NdkAccess access(ndk);
-  NdkSide& side = access.connection().b;
   const Piece piece(ndk, ndk.b(), NDK_MR_FLAG_ALLOW_LOCAL_WRITE);
   NDK_MW* const window = ndk.b().window();
   UINT32 last = 0;
   for (int i = 0; i < kTimes; ++i) {
+    NdkSide& side = access.connection().b;
     const std::ptrdiff_t at = i % 500;
     check.require(says(check, "a Bind", bind(ndk, check, side, piece, window, at, 16, kReadWrite), {STATUS_SUCCESS}),
                   "the window is bound");
@@ -410,7 +410,7 @@ CONFORMANCE_CASE(ndk_a_window_is_bound_many_times, "ndk.mw.invalidate", roles::p
     SweepWindow shown = piece.window;
     shown.first += static_cast<std::size_t>(at);
     shown.address += static_cast<UINT64>(at);
-    judge_access(check, shown, "of a window that was bound again", {i % 2 == 0, shown.address, last, 16}, true, access);
+    if (!judge_access(check, shown, "of a window that was bound again", {i % 2 == 0, shown.address, last, 16}, true, access)) return;
     says(check, "an Invalidate", invalidate(ndk, check, side, window->Header), {STATUS_SUCCESS});
   }
   judge_access(check, piece.window, "of a window that was invalidated", {true, piece.window.address, last, 8}, false, access);

@@ -426,11 +426,11 @@ CONFORMANCE_CASE(nd_a_window_is_bound_many_times, "networkdirect.window.rebind",
   // More than a byte of the token can tell apart.
   constexpr int kTimes = 300;
   NdAccess access(bench.nd());
-  NdSide& side = access.connection().b;
   const Piece piece(bench, bench.nd().b(), ND_MR_FLAG_ALLOW_LOCAL_WRITE);
-  const auto window = side.end->window();
+  const auto window = access.connection().b.end->window();
   UINT32 last = 0;
   for (int i = 0; i < kTimes; ++i) {
+    NdSide& side = access.connection().b;
     const std::size_t at = static_cast<std::size_t>(i) % 500;
     std::uint8_t* const memory = piece.window.room.data() + kFirst + at;
     check.require(side.qp->Bind(nd_tag(1), piece.region.get(), window.get(), memory, 16, kReadWrite) == ND_SUCCESS, "Bind is taken");
@@ -441,13 +441,14 @@ CONFORMANCE_CASE(nd_a_window_is_bound_many_times, "networkdirect.window.rebind",
     SweepWindow shown = piece.window;
     shown.first = kFirst + at;
     shown.address = remote_address(memory);
-    judge_access(check, shown, "of a window that was bound again", {i % 2 == 0, shown.address, token, 16}, true, access);
+    if (!judge_access(check, shown, "of a window that was bound again", {i % 2 == 0, shown.address, token, 16}, true, access)) return;
     check.require(side.qp->Invalidate(nd_tag(2), window.get(), 0) == ND_SUCCESS, "Invalidate is taken");
     const ND2_RESULT result = next_result(bench, check, side, "the Invalidate");
     says(check, "the Invalidate", result.Status, {ND_SUCCESS});
     check.that(result.RequestContext == nd_tag(2), "the result of an Invalidate has its context");
     check.equal("type of the result of an Invalidate", result.RequestType, Nd2RequestTypeInvalidate);
   }
+  NdSide& side = access.connection().b;
   check.require(side.qp->Bind(nd_tag(1), piece.region.get(), window.get(), piece.window.room.data() + kFirst, 16, kReadWrite) == ND_SUCCESS,
                 "Bind is taken");
   ends_as(bench, check, side, "a Bind", {ND_SUCCESS});
