@@ -1,6 +1,7 @@
 // What programs get of a device on a consumer of NDK, on providers that answer at once, later, and
 // as it comes.
 #include "networkdirect/cases/consumer_company.h"
+#include "networkdirect/cases/consumer_details.h"
 #include "networkdirect/cases/consumer_limits.h"
 #include "networkdirect/cases/consumer_walk.h"
 #include "networkdirect/cases/ndk/consumer_scene.h"
@@ -138,6 +139,34 @@ void sweep_fast_regions(ConsumerStage& stage, Check& check) {
   }
 }
 
+/// Fast regions as long as they can be, and a byte longer; a key that is nobody's.
+void sweep_fast_limits(ConsumerStage& stage, Check& check) {
+  NdProgram& program = stage.program();
+  const rdma::DeviceLimits limits = program.device().limits();
+  check.precondition(limits.fast_registration, "the device has fast registration");
+  NdLine& line = stage.connect();
+  const std::size_t most = limits.max_fast_register_bytes;
+  Bytes room(most + 1);
+  const auto region = program.domain().allocate_fast_region(most);
+  rdma::SendRequest request;
+  request.opcode = rdma::SendOpcode::fast_register;
+  request.region = region.get();
+  request.memory = room;
+  request.iova = 0x5000'0000;
+  request.access = rdma::Access::remote_read;
+  check.that(!line.qp().post_send(request), "a registration of more than there can be is refused", "it is taken");
+  request.memory = MutableBytes(room).first(most);
+  const auto registered = performed(check, program, line, request, 0, 0);
+  check.that(registered.status == rdma::CompletionStatus::success, "a registration of as much as there can be succeeds",
+             std::string(rdma::name_of(registered.status)));
+  rdma::SendRequest unknown;
+  unknown.opcode = rdma::SendOpcode::local_invalidate;
+  unknown.invalidate_rkey = region->rkey() ^ 0x00550000;
+  const auto closed = performed(check, program, line, unknown, 0, 0);
+  check.that(closed.status != rdma::CompletionStatus::success, "an invalidation of a key that is nobody's fails", "it succeeds");
+  check.that(line.qp().state() == rdma::QpState::error, "its queue pair is in error", std::string(rdma::name_of(line.qp().state())));
+}
+
 /// Messages that invalidate, in both directions.
 void sweep_invalidation(ConsumerStage& stage, Check& check) {
   NdProgram& program = stage.program();
@@ -247,6 +276,8 @@ CONFORMANCE_CASE(ndk_consumer_moves_bytes_of_every_shape, "ndk.consumer.sge-toke
     ConsumerSweep api(stage);
     TransferSweep(api, check).run();
   });
+  judge(bench, check, [&](ConsumerStage& stage) { sweep_region_rights(stage, check); });
+  judge(bench, check, [&](ConsumerStage& stage) { sweep_late_memory(stage, check); });
 }
 
 CONFORMANCE_CASE(ndk_consumer_moves_bytes_to_who_asked_it, "ndk.consumer.op-flags-unknown", roles::consumer) {
@@ -255,6 +286,7 @@ CONFORMANCE_CASE(ndk_consumer_moves_bytes_to_who_asked_it, "ndk.consumer.op-flag
     TransferSweep sweep(api, check);
     for (const int from : {0, 1}) sweep.bursts(from);
   });
+  judge(bench, check, [&](ConsumerStage& stage) { sweep_marks(stage, check); });
 }
 
 CONFORMANCE_CASE(ndk_consumer_has_the_results_of_any_history, "ndk.consumer.op-flags-unknown", roles::consumer) {
@@ -268,22 +300,30 @@ CONFORMANCE_CASE(ndk_consumer_shares_receives, "ndk.consumer.receive-beside-shar
 
 CONFORMANCE_CASE(ndk_consumer_connects_in_every_way, "ndk.consumer.complete-connect-twice", roles::consumer) {
   judge(bench, check, [&](ConsumerStage& stage) { sweep_connections(stage, check); });
+  judge(bench, check, [&](ConsumerStage& stage) { sweep_ports(stage, check); });
+  judge(bench, check, [&](ConsumerStage& stage) { sweep_held_replies(stage, check, false); });
 }
 
 CONFORMANCE_CASE(ndk_consumer_answers_in_every_way, "ndk.consumer.listen-twice", roles::consumer) {
   judge(bench, check, [&](ConsumerStage& stage) { sweep_listening(stage, check); });
+  judge(bench, check, [&](ConsumerStage& stage) { sweep_request_order(stage, check, true); });
 }
 
 CONFORMANCE_CASE(ndk_consumer_reports_failures, "ndk.consumer.post-unconnected", roles::consumer) {
   judge(bench, check, [&](ConsumerStage& stage) { sweep_failures(stage, check); });
+  judge(bench, check, [&](ConsumerStage& stage) { sweep_unfit_messages(stage, check); });
 }
 
 CONFORMANCE_CASE(ndk_consumer_tells_of_completions, "ndk.consumer.arm-type-unknown", roles::consumer) {
   judge(bench, check, [&](ConsumerStage& stage) { sweep_notices(stage, check); });
+  judge(bench, check, [&](ConsumerStage& stage) { sweep_divided_queues(stage, check); });
+  judge(bench, check, [&](ConsumerStage& stage) { sweep_waiting_results(stage, check, false); });
 }
 
 CONFORMANCE_CASE(ndk_consumer_registers_what_it_is_told, "ndk.consumer.fast-offset-wrong", roles::consumer) {
   judge(bench, check, [&](ConsumerStage& stage) { sweep_fast_regions(stage, check); });
+  const auto small = bench.make_ndk({.behaviour = "FRMRPageCount=3"});
+  judge_sweep(*small, check, [&](ConsumerStage& stage) { sweep_fast_limits(stage, check); });
 }
 
 CONFORMANCE_CASE(ndk_consumer_hears_of_invalidation, "ndk.consumer.invalidate-of-invalid-region", roles::consumer) {

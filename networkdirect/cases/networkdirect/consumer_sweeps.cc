@@ -3,6 +3,7 @@
 #include <span>
 
 #include "networkdirect/cases/consumer_company.h"
+#include "networkdirect/cases/consumer_details.h"
 #include "networkdirect/cases/consumer_limits.h"
 #include "networkdirect/cases/consumer_walk.h"
 #include "networkdirect/cases/networkdirect/consumer_scene.h"
@@ -78,6 +79,7 @@ CONFORMANCE_CASE(nd_consumer_moves_bytes_of_every_shape, "networkdirect.consumer
     ConsumerSweep api(stage);
     TransferSweep(api, check).run();
   });
+  judge(bench, check, kTwoKinds, [&](ConsumerStage& stage) { sweep_region_rights(stage, check); });
 }
 
 CONFORMANCE_CASE(nd_consumer_moves_bytes_to_who_asked_it, "networkdirect.consumer.buffer-unchanged", roles::consumer) {
@@ -86,6 +88,7 @@ CONFORMANCE_CASE(nd_consumer_moves_bytes_to_who_asked_it, "networkdirect.consume
     TransferSweep sweep(api, check);
     for (const int from : {0, 1}) sweep.bursts(from);
   });
+  judge(bench, check, kEveryKind, [&](ConsumerStage& stage) { sweep_marks(stage, check); });
 }
 
 CONFORMANCE_CASE(nd_consumer_has_the_results_of_any_history, "networkdirect.consumer.remote-token", roles::consumer) {
@@ -99,18 +102,24 @@ CONFORMANCE_CASE(nd_consumer_shares_receives, "networkdirect.consumer.buffer-tok
 
 CONFORMANCE_CASE(nd_consumer_connects_in_every_way, "networkdirect.consumer.complete-connect", roles::consumer) {
   judge(bench, check, kEveryKind, [&](ConsumerStage& stage) { sweep_connections(stage, check); });
+  judge(bench, check, kEveryKind, [&](ConsumerStage& stage) { sweep_ports(stage, check); });
+  judge(bench, check, kEveryKind, [&](ConsumerStage& stage) { sweep_held_replies(stage, check, true); });
 }
 
 CONFORMANCE_CASE(nd_consumer_answers_in_every_way, "networkdirect.consumer.listen-once", roles::consumer) {
   judge(bench, check, kEveryKind, [&](ConsumerStage& stage) { sweep_listening(stage, check); });
+  judge(bench, check, kTwoKinds, [&](ConsumerStage& stage) { sweep_request_order(stage, check, false); });
 }
 
 CONFORMANCE_CASE(nd_consumer_reports_failures, "networkdirect.consumer.buffer-range", roles::consumer) {
   judge(bench, check, kEveryKind, [&](ConsumerStage& stage) { sweep_failures(stage, check); });
+  judge(bench, check, kEveryKind, [&](ConsumerStage& stage) { sweep_unfit_messages(stage, check); });
 }
 
 CONFORMANCE_CASE(nd_consumer_tells_of_completions, "networkdirect.consumer.notify-type", roles::consumer) {
   judge(bench, check, kEveryKind, [&](ConsumerStage& stage) { sweep_notices(stage, check); });
+  judge(bench, check, kEveryKind, [&](ConsumerStage& stage) { sweep_divided_queues(stage, check); });
+  judge(bench, check, kEveryKind, [&](ConsumerStage& stage) { sweep_waiting_results(stage, check, true); });
 }
 
 CONFORMANCE_CASE(nd_consumer_tells_of_completions_in_any_order, "networkdirect.consumer.notify-type", roles::consumer) {
