@@ -105,9 +105,23 @@ CONFORMANCE_CASE(ndk_a_done_close_calls_nobody, "ndk.close.inline", roles::provi
 
 CONFORMANCE_CASE(ndk_a_pending_close_ends, "ndk.close.ends", roles::provider) {
   NdkBench& ndk = bench.ndk(kLater);
-  const NdkAnswer& closing = ndk.close(ndk.a().region());
-  ndk.finish(closing);
-  check.that(closing.done(), "the close ends", "it pends for ever");
+  NdkEnd& end = ndk.a();
+  const auto ends = [&](std::string_view what, auto* object) {
+    const NdkAnswer& closing = ndk.close(object);
+    ndk.finish(closing);
+    check.that(closing.done(), std::string(what) + " ends", "it pends for ever");
+  };
+  ends("NdkCloseMr", end.region());
+  ends("NdkCloseMr of a fast region", end.fast_region());
+  ends("NdkCloseMw", end.window());
+  ends("NdkCloseSharedEndpoint", end.endpoint(0));
+  ends("NdkCloseListener", end.listener(ndk.fresh_port()).listener);
+  ends("NdkCloseConnector", end.connector());
+  ends("NdkCloseSrq", end.shared_receive_queue().srq);
+  NdkQueue& queue = end.queue();
+  ends("NdkCloseQp", end.queue_pair(queue));
+  ends("NdkCloseCq", queue.cq);
+  ends("NdkClosePd", another_domain(ndk, end));
 }
 
 CONFORMANCE_CASE(ndk_a_close_ends_what_pends, "ndk.close.cancels", roles::provider) {

@@ -116,6 +116,12 @@ CONFORMANCE_CASE(ndk_plain_messages_solicit_nothing, "ndk.cq.arm-solicited", rol
   c.b.queue->arm(NDK_CQ_NOTIFY_SOLICITED);
   deliver(ndk, check, c);
   check.equal("callbacks", c.b.queue->notified, 0);
+  // Nor does a Send at its own side, whatever it solicits at the other.
+  c.a.queue->arm(NDK_CQ_NOTIFY_SOLICITED);
+  arranged_by(check, "NdkReceive", c.b.receive(1));
+  arranged_by(check, "NdkSend", c.a.send(1, 0, 16, NDK_OP_FLAG_SEND_AND_SOLICIT_EVENT));
+  ndk.pass(kNdkQuiet);
+  check.equal("callbacks at the side of a Send", c.a.queue->notified, 0);
 }
 
 CONFORMANCE_CASE(ndk_messages_may_solicit, "ndk.cq.solicited", roles::provider) {
@@ -177,6 +183,16 @@ CONFORMANCE_CASE(ndk_an_overrun_ends_connections, "ndk.cq.overrun-ends", roles::
   deliver(ndk, check, c, 6);
   check.precondition(c.b.queue->notified > 0, "the queue calls back");
   check.that(ndk.wait_until([&] { return c.a.disconnected > 0; }), "the peer hears of it");
+  // Of each queue pair whose results end there.
+  NdkConnection &first = with_small_queue(ndk, check), &second = ndk.prepare();
+  second.b.queue = first.b.queue;
+  second.b.qp = ndk.b().queue_pair(*second.b.queue);
+  establish(ndk, check, second);
+  first.b.queue->arm(NDK_CQ_NOTIFY_ERRORS);
+  deliver(ndk, check, second, 6);
+  check.precondition(first.b.queue->notified > 0, "the queue calls back");
+  check.that(ndk.wait_until([&] { return first.a.disconnected > 0 && second.a.disconnected > 0; }),
+             "the peers of both queue pairs hear of it");
 }
 
 CONFORMANCE_CASE(ndk_a_resized_queue_keeps_results, "ndk.cq.resize", roles::provider) {

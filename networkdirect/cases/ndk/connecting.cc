@@ -65,6 +65,17 @@ CONFORMANCE_CASE(ndk_private_data_of_requests_comes, "ndk.connector.request-data
   const std::string said = "who is there";
   NdkConnection& c = ndk.ask({.request_data = said});
   begins_with(check, data_from_peer(check, c.b.connector), said);
+  NdkConnection& shared = ndk.prepare();
+  NDK_SHARED_ENDPOINT* const endpoint = ndk.a().endpoint(0);
+  std::string data = "by a shared endpoint";
+  NdkAddress at(ndk.b().address(), shared.port);
+  const NdkAnswer& asked = ndk.begin([&](auto done, PVOID x) {
+    return shared.a.connector->Dispatch->NdkConnectWithSharedEndpoint(shared.a.connector, shared.a.qp, endpoint, at.get(), at.length, 1, 1,
+                                                                      data.data(), static_cast<ULONG>(data.size()), done, x);
+  });
+  check.require(!NdkStatus(asked.said).failed(), "NdkConnectWithSharedEndpoint is taken");
+  check.require(ndk.asked(shared), "the request reaches the listener");
+  begins_with(check, data_from_peer(check, shared.b.connector), data);
 }
 
 CONFORMANCE_CASE(ndk_an_accepted_request_completes, "ndk.connector.completes", roles::provider) {

@@ -1,4 +1,6 @@
 // How outstanding requests end when nobody will serve them.
+#include <set>
+
 #include "networkdirect/cases/ndk/scene.h"
 
 namespace fb::conformance {
@@ -37,6 +39,19 @@ CONFORMANCE_CASE(ndk_nothing_is_lost_by_a_flush, "ndk.qp.flush-all", roles::prov
   NdkConnection& c = flushed(ndk, check);
   for (std::uintptr_t i = 0; i < kReceives; ++i) next_result(ndk, check, c.b, "a Receive that was flushed");
   check.that(ndk.quiet(c.b), "there is no result more", "there is a result");
+  // What is left when the peer has ended the connection, of both queues.
+  NdkConnection& ended = ndk.connect();
+  for (std::uintptr_t i = 0; i < kReceives; ++i) arranged_by(check, "NdkReceive", ended.b.receive(30 + i));
+  for (std::uintptr_t i = 0; i < 3; ++i) arranged_by(check, "NdkSend", ended.b.send(40 + i));
+  arranged_by(check, "NdkDisconnect", disconnected(ndk, ended.a));
+  check.precondition(ndk.wait_until([&] { return ended.b.disconnected > 0; }), "the passive side hears of the end");
+  ended.b.qp->Dispatch->NdkFlush(ended.b.qp);
+  std::set<PVOID> back;
+  for (std::uintptr_t i = 0; i < kReceives + 3; ++i) {
+    const NDK_RESULT_EX result = next_result(ndk, check, ended.b, "each request that was left when the peer ended the connection");
+    check.that(back.insert(result.RequestContext).second, "each of them ends once", "one ended twice");
+  }
+  check.that(ndk.quiet(ended.b), "there is no result more", "there is a result");
 }
 
 CONFORMANCE_CASE(ndk_a_flush_keeps_the_order, "ndk.qp.flush-order", roles::provider) {

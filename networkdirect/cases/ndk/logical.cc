@@ -95,6 +95,17 @@ CONFORMANCE_CASE(ndk_a_released_mapping_is_none, "ndk.lam.release", roles::provi
   ndk.a().adapter()->Dispatch->NdkReleaseLAM(ndk.a().adapter(), lam.get());
   arranged_by(check, "NdkReceive", c.b.receive(1));
   refused_somehow(ndk, check, c.a, "a Send from an address that was released", send_logical(ndk, c, address));
+  // Each page of a longer one.
+  for (ULONG page = 0; page < 3; ++page) {
+    NdkConnection& d = ndk.connect();
+    NdkMemory& more = ndk.a().plain_memory(3 * PAGE_SIZE);
+    NdkLam& longer = mapped(ndk, check, ndk.a(), &more.mdl, 3 * PAGE_SIZE);
+    check.require(longer.count() == 3, "a mapping has a page for each of the memory's");
+    const LONGLONG at = longer.pages()[page].QuadPart;
+    ndk.a().adapter()->Dispatch->NdkReleaseLAM(ndk.a().adapter(), longer.get());
+    arranged_by(check, "NdkReceive", d.b.receive(1));
+    refused_somehow(ndk, check, d.a, "a Send from page " + words(page) + " of a mapping that was released", send_logical(ndk, d, at));
+  }
 }
 
 CONFORMANCE_CASE(ndk_the_privileged_token_takes_logical_addresses, "ndk.lam.privileged", roles::provider) {

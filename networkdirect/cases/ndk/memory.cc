@@ -81,6 +81,23 @@ CONFORMANCE_CASE(ndk_a_region_has_no_gaps, "ndk.mr.chain", roles::provider) {
   refused(check, "NdkRegisterMr of two pages that do not lie side by side", register_chain(ndk, &first, 8192));
   MmInitializeMdl(&second, memory.at(4096), 4096);
   says(check, "NdkRegisterMr of two that do", register_chain(ndk, &first, 8192), {STATUS_SUCCESS});
+  // The peer reaches each of them.
+  NdkConnection& c = ndk.connect();
+  NdkMemory& there = ndk.b().plain_memory(8192);
+  std::fill(there.bytes.begin() + 4096, there.bytes.end(), std::uint8_t{0x4D});
+  MmInitializeMdl(&first, there.at(0), 4096);
+  MmInitializeMdl(&second, there.at(4096), 4096);
+  first.Next = &second;
+  NDK_MR* const region = ndk.b().region();
+  const NdkStatus registered =
+      ndk.request([&](auto done, PVOID x) { return region->Dispatch->NdkRegisterMr(region, &first, 8192, kNdkAllRights, done, x); });
+  check.require(says(check, "NdkRegisterMr of a chain", registered, {STATUS_SUCCESS}), "the chain is registered");
+  const UINT32 token = region->Dispatch->NdkGetRemoteTokenFromMr(region);
+  for (const std::size_t at : {std::size_t{0}, std::size_t{4088}, std::size_t{8176}}) {
+    const std::string what = "a Read from byte " + std::to_string(at) + " of a chain";
+    if (!says(check, what, access(ndk, check, c, true, there.address(at), token, 16), {STATUS_SUCCESS})) break;
+    check.bytes("what " + what + " brought", ByteView(c.a.memory->bytes).subspan(8192, 16), ByteView(there.bytes).subspan(at, 16));
+  }
 }
 
 CONFORMANCE_CASE(ndk_a_region_begins_at_its_address, "ndk.mr.base", roles::provider) {

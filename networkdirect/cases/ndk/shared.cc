@@ -135,6 +135,16 @@ CONFORMANCE_CASE(ndk_a_threshold_may_be_set_again, "ndk.srq.modify-threshold", r
     ndk.pass(kNdkQuiet);
     check.equal("callbacks after NdkModifySrq" + with, shared.notified, 2);
   }
+  // It is as exact as the first.
+  NdkShared& exact = ndk.b().shared_receive_queue(16, 1);
+  NdkConnection& c = connected(ndk, exact);
+  for (std::uintptr_t i = 0; i < 8; ++i) arranged_by(check, "NdkSrqReceive", c.b.receive(i));
+  says(check, "NdkModifySrq", modify(ndk, exact, 0, 5), {STATUS_SUCCESS});
+  for (ULONG left = 8; left > 3; --left) {
+    ndk.pass(kNdkQuiet);
+    check.equal("callbacks with " + words(left) + " receives and the threshold 5", exact.notified, left < 5 ? 1 : 0);
+    arranged_by(check, "NdkSend", c.a.send(1));
+  }
   // One that only the new depth has room for.
   const ULONG deeper = std::min<ULONG>(ndk.b().info().MaxSrqDepth, 20);
   says(check, "NdkModifySrq of 16 entries to as many as the threshold, " + words(deeper),

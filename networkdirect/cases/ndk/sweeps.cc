@@ -250,7 +250,7 @@ struct FastWindow {
     register_again();
   }
   void register_again() {
-    NDK_MR* const region = ndk.b().fast_region();
+    region = ndk.b().fast_region();
     NdkSide& side = access.connection().b;
     const NdkStatus called = side.qp->Dispatch->NdkFastRegister(side.qp, ndk_tag(7), region, lam->count(), lam->pages(), lam->offset,
                                                                 kBytes, ndk_tag(static_cast<std::uintptr_t>(shown.address)), flags);
@@ -268,8 +268,29 @@ struct FastWindow {
   NdkMemory& memory;
   NdkAccess access;
   NdkLam* lam = nullptr;
+  NDK_MR* region = nullptr;  ///< of the newest registration
   SweepWindow shown;
 };
+
+/// What its owner receives into it: the right to write decides.
+void receive_into(FastWindow& w) {
+  NdkConnection& c = w.access.connection();
+  NDK_SGE into = {};
+  into.VirtualAddress = ndk_tag(static_cast<std::uintptr_t>(w.shown.address) + 5);
+  into.Length = 64;
+  into.MemoryRegionToken = w.region->Dispatch->NdkGetLocalTokenFromMr(w.region);
+  const Bytes before(w.memory.bytes.begin(), w.memory.bytes.end());
+  arranged_by(w.check, "NdkReceive", c.b.qp->Dispatch->NdkReceive(c.b.qp, ndk_tag(4), &into, 1));
+  arranged_by(w.check, "NdkSend", c.a.send(1, 100, 64));
+  const NdkStatus status = next_result(w.ndk, w.check, c.b, "a Receive").Status;
+  const std::string what = "a Receive into a fast region with the flags " + std::to_string(w.flags);
+  if ((w.flags & NDK_OP_FLAG_ALLOW_LOCAL_WRITE) != 0) {
+    says(w.check, what, status, {STATUS_SUCCESS});
+  } else if ((w.flags & NDK_OP_FLAG_RDMA_READ_SINK) == 0) {
+    refused(w.check, what, status);
+    w.check.bytes("the memory after " + what, w.memory.bytes, before);
+  }
+}
 
 }  // namespace
 
@@ -447,6 +468,7 @@ CONFORMANCE_CASE(ndk_fast_regions_have_the_rights_that_they_were_given, "ndk.fas
     FastWindow w(bench.ndk(), check, flags);
     sweep_rights(check, w.shown, "of a fast region with the flags " + std::to_string(flags), (flags & NDK_OP_FLAG_ALLOW_REMOTE_READ) != 0,
                  (flags & NDK_OP_FLAG_ALLOW_REMOTE_WRITE) == NDK_OP_FLAG_ALLOW_REMOTE_WRITE, w.access);
+    receive_into(w);
   }
 }
 

@@ -121,6 +121,14 @@ CONFORMANCE_CASE(ndk_a_fence_waits_for_reads, "ndk.qp.read-fence", roles::provid
   arranged_by(check, "NdkSend", c.a.send(2, 9000, 1, NDK_OP_FLAG_READ_FENCE));
   ends_as(ndk, check, c.b, "the Receive", {STATUS_SUCCESS});
   check.equal("the byte that was sent", c.b.memory->bytes[0], std::uint8_t{2});
+  // The same when the fenced request waits for one behind it.
+  c.b.memory->bytes[9001] = 3;
+  for (std::uintptr_t i = 0; i < 2; ++i) arranged_by(check, "NdkReceive", c.b.receive(2 + i, 64 * i, 64));
+  arranged_by(check, "NdkRead", c.a.read(1, 9000, 1, c.b.memory->address(9001), c.b.memory->remote));
+  arranged_by(check, "NdkSend", c.a.send(2, 9000, 1, NDK_OP_FLAG_READ_FENCE | NDK_OP_FLAG_DEFER));
+  arranged_by(check, "NdkSend", c.a.send(3, 0, 1));
+  for (int i = 0; i < 2; ++i) ends_as(ndk, check, c.b, "the Receive", {STATUS_SUCCESS});
+  check.equal("the byte that was sent by a deferred request", c.b.memory->bytes[0], std::uint8_t{3});
 }
 
 CONFORMANCE_CASE(ndk_silent_requests_are_silent, "ndk.qp.silent", roles::provider) {
@@ -167,14 +175,16 @@ CONFORMANCE_CASE(ndk_a_refusal_sends_deferred_requests, "ndk.qp.defer-refused", 
 CONFORMANCE_CASE(ndk_a_read_invalidates_its_sink, "ndk.qp.read-invalidate", roles::provider) {
   NdkBench& ndk = bench.ndk();
   check.precondition((ndk.a().info().AdapterFlags & NDK_ADAPTER_FLAG_RDMA_READ_LOCAL_INVALIDATE_SUPPORTED) != 0, "Reads invalidate");
-  for (const ULONG buffers : {1u, 2u}) {
+  for (const auto& [buffers, deferred] : {std::pair{1u, false}, std::pair{2u, false}, std::pair{1u, true}}) {
     if (buffers > ndk.a().info().MaxReadRequestSge) continue;
     NdkConnection& c = ndk.connect();
     Registered sink(ndk, check, ndk.a(), c.a);
     const NDK_SGE into[] = {sink.sink(64), c.a.memory->sge(8192, 32)};
     arranged_by(check, "NdkRead",
                 c.a.qp->Dispatch->NdkRead(c.a.qp, nullptr, into, buffers, c.b.memory->address(100), c.b.memory->remote,
-                                          NDK_OP_FLAG_RDMA_READ_LOCAL_INVALIDATE));
+                                          NDK_OP_FLAG_RDMA_READ_LOCAL_INVALIDATE | (deferred ? NDK_OP_FLAG_DEFER : 0u)));
+    if (deferred)
+      arranged_by(check, "NdkWrite", c.a.write(3, 0, 8, c.b.memory->address(8192), c.b.memory->remote, NDK_OP_FLAG_SILENT_SUCCESS));
     ends_as(ndk, check, c.a, "the Read", {STATUS_SUCCESS});
     check.bytes("bytes that came", ByteView(sink.memory->bytes).first(64), ByteView(c.b.memory->bytes).subspan(100, 64));
     if (buffers == 2) {

@@ -68,6 +68,16 @@ CONFORMANCE_CASE(ndk_an_invalidated_window_serves_nobody, "ndk.mw.invalidate", r
   // The Receive may be cancelled first; only what the Read says counts.
   if (result.RequestContext != ndk_tag(9)) result = next_result(ndk, check, c.a, "the Read");
   refused(check, "a Read through a window that was invalidated", result.Status);
+  // On another queue pair that is refused, or it closes the window as well.
+  NdkConnection &own = ndk.connect(), &other = ndk.connect();
+  NDK_MW* const second = bound(ndk, check, own, NDK_OP_FLAG_ALLOW_REMOTE_READ);
+  const UINT32 open = token_of(second);
+  NdkStatus ended = other.b.qp->Dispatch->NdkInvalidate(other.b.qp, ndk_tag(7), &second->Header, 0);
+  if (!ended.failed()) ended = next_result(ndk, check, other.b, "an Invalidate on another queue pair").Status;
+  if (!ended.failed()) {
+    refused(check, "a Read through a window that was invalidated on another queue pair",
+            access(ndk, check, own, true, own.b.memory->address(1024), open));
+  }
 }
 
 CONFORMANCE_CASE(ndk_a_bind_that_fails_changes_nothing, "ndk.mw.invalidate", roles::provider) {

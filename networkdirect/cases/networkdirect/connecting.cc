@@ -187,6 +187,13 @@ CONFORMANCE_CASE(nd_a_refusal_leaves_the_pair, "networkdirect.connection.failed-
   const NdAddress nobody(c->b.end->address(), bench.nd().fresh_port());
   check.precondition(ended(bench, ask_for(c->a, nobody, request), request, *c->a.connector).failed(), "Connect to nobody fails");
   check.that(bench.nd().quiet(c->a), "the Receive stays", "it has a result");
+  // It has the first message of the next attempt, with another connector where a refusal spends one.
+  c->a.connector = c->a.end->bound_connector();
+  establish(bench, check, *c);
+  ND2_SGE out = c->b.memory->sge(7, 64);
+  arranged_by(check, "Send", c->b.qp->Send(nullptr, &out, 1, 0));
+  ends_as(bench, check, c->a, "the Receive of before", {ND_SUCCESS});
+  check.bytes("what it received", ByteView(c->a.memory->bytes).first(64), ByteView(c->b.memory->bytes).subspan(7, 64));
 }
 
 CONFORMANCE_CASE(nd_a_request_is_rejected_once, "networkdirect.connection.reject-again", roles::provider) {

@@ -162,6 +162,12 @@ CONFORMANCE_CASE(nd_a_request_is_for_one, "networkdirect.listener.one-each", rol
   says(check, "the first GetConnectionRequest", ended(bench, ND_PENDING, requests[0], *c->listener), {ND_SUCCESS});
   bench.nd().pass(kNdQuiet);
   check.that(requests[1].pending() && requests[2].pending(), "the others are pending", "they have completed");
+  // The connector is that of the request which has ended.
+  ULONG length = 0;
+  check.that(NdStatus(connectors[0]->GetPrivateData(nullptr, &length)) != ND_CONNECTION_INVALID, "its connector has the request",
+             "it has none");
+  arranged_by(check, "Reject", connectors[0]->Reject(nullptr, 0));
+  says(check, "Connect", ended(bench, ND_PENDING, c->connecting, *c->a.connector), {ND_CONNECTION_REFUSED});
 }
 
 CONFORMANCE_CASE(nd_waiting_for_requests_is_cancelled, "networkdirect.listener.cancel", roles::provider) {
@@ -202,6 +208,23 @@ CONFORMANCE_CASE(nd_a_backlog_has_an_end, "networkdirect.listener.backlog", role
   }
   check.that(kept != 0, "a backlog of one keeps one request", "it keeps none");
   check.that(turned_away != 0, "a backlog of one does not keep eight requests", "it keeps all");
+  // One that is taken leaves its place to the next.
+  const auto c = bench.nd().prepare();
+  c->listener = end.listener(c->port = bench.nd().fresh_port(), 1);
+  for (int turn = 0; turn < 5; ++turn) {
+    NdRequest asking, waiting;
+    c->a.qp = c->a.end->queue_pair(*c->a.queue);
+    c->a.connector = c->a.end->bound_connector();
+    c->b.connector = c->b.end->connector();
+    const HRESULT asked = ask_for(c->a, listening_at(*c), asking);
+    check.require(!FAILED(asked), "Connect is taken", "it answered " + words(NdStatus(asked)));
+    bench.nd().pass(kNdQuiet);
+    check.require(asking.pending(), "a request that comes alone has a place in a backlog of one", "it was refused");
+    const HRESULT waited = c->listener->GetConnectionRequest(c->b.connector.get(), &waiting);
+    check.require(ended(bench, waited, waiting, *c->listener) == ND_SUCCESS, "the request reaches the listener");
+    arranged_by(check, "Reject", c->b.connector->Reject(nullptr, 0));
+    says(check, "Connect", ended(bench, asked, asking, *c->a.connector), {ND_CONNECTION_REFUSED});
+  }
 }
 
 CONFORMANCE_CASE(nd_a_released_listener_cancels, "networkdirect.listener.close-cancels", roles::provider) {

@@ -108,6 +108,14 @@ CONFORMANCE_CASE(nd_solicited_means_solicited, "networkdirect.completion.notify-
   const HRESULT called = notify(check, c->b, ND_CQ_NOTIFY_SOLICITED, request);
   deliver(bench, check, *c);
   still_pending(bench, check, "Notify for solicited completions", called, request);
+  // Nor does a Send at its own side, whatever it solicits at the other.
+  NdRequest own;
+  const HRESULT waiting = notify(check, c->a, ND_CQ_NOTIFY_SOLICITED, own);
+  ND2_SGE into = c->b.memory->sge(0, 64), out = c->a.memory->sge(0, 16);
+  arranged_by(check, "Receive", c->b.qp->Receive(nullptr, &into, 1));
+  arranged_by(check, "Send", c->a.qp->Send(nullptr, &out, 1, ND_OP_FLAG_SEND_AND_SOLICIT_EVENT));
+  bench.nd().pass(kNdQuiet);
+  still_pending(bench, check, "Notify for solicited completions at the side of a Send", waiting, own);
 }
 
 CONFORMANCE_CASE(nd_a_solicited_completion_is_told, "networkdirect.completion.notify-solicited", roles::provider) {

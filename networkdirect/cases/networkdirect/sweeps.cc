@@ -194,8 +194,8 @@ constexpr std::array<ULONG, 7> kRights = {
 
 /// A window of the passive side, bound again on each connection.
 struct BoundWindow {
-  BoundWindow(ProviderBench& b, Check& c, ULONG rights)
-      : bench(b), check(c), flags(rights), piece(b, b.nd().b(), ND_MR_FLAG_ALLOW_LOCAL_WRITE), access(b.nd()), window(b.nd().b().window()) {
+  BoundWindow(ProviderBench& b, Check& c, ULONG rights, ULONG region = ND_MR_FLAG_ALLOW_LOCAL_WRITE)
+      : bench(b), check(c), flags(rights), piece(b, b.nd().b(), region), access(b.nd()), window(b.nd().b().window()) {
     shown = piece.window;
     shown.first += 64;
     shown.length = 521;
@@ -368,9 +368,12 @@ CONFORMANCE_CASE(nd_a_window_has_two_ends, "networkdirect.window.range", roles::
 
 CONFORMANCE_CASE(nd_windows_have_the_rights_that_they_were_given, "networkdirect.window.rights", roles::provider) {
   for (const ULONG flags : {ULONG{0}, ULONG{ND_OP_FLAG_ALLOW_READ}, ULONG{ND_OP_FLAG_ALLOW_WRITE}, kReadWrite}) {
-    BoundWindow w(bench, check, flags);
-    sweep_rights(check, w.shown, "of a window with the flags " + std::to_string(flags), (flags & ND_OP_FLAG_ALLOW_READ) != 0,
-                 (flags & ND_OP_FLAG_ALLOW_WRITE) != 0, w.access);
+    // The rights of the region are for its own token.
+    for (const ULONG region : {ULONG{ND_MR_FLAG_ALLOW_LOCAL_WRITE}, kNdAllRights | ND_MR_FLAG_ALLOW_LOCAL_WRITE}) {
+      BoundWindow w(bench, check, flags, region);
+      sweep_rights(check, w.shown, "of a window with the flags " + std::to_string(flags), (flags & ND_OP_FLAG_ALLOW_READ) != 0,
+                   (flags & ND_OP_FLAG_ALLOW_WRITE) != 0, w.access);
+    }
   }
 }
 

@@ -110,6 +110,15 @@ CONFORMANCE_CASE(nd_an_invalidated_window_is_closed, "networkdirect.window.inval
   const UINT32 token = s.window->GetRemoteToken();
   s.invalidated(check);
   refused(check, "a Read through a window that was invalidated", access(bench, check, *s.c, true, s.at(0), token));
+  // On another queue pair that is refused, or it closes the window as well.
+  Scene own(bench);
+  const auto other = bench.nd().connect();
+  own.bound(check, 0, 1024, kBoth);
+  NdStatus ended = other->b.qp->Invalidate(nullptr, own.window.get(), 0);
+  if (!ended.failed()) ended = next_result(bench, check, other->b, "an Invalidate on another queue pair").Status;
+  if (!ended.failed()) {
+    refused(check, "a Read through a window that was invalidated on another queue pair", own.access_of(check, true, 0));
+  }
 }
 
 CONFORMANCE_CASE(nd_what_is_not_bound_is_not_invalidated, "networkdirect.window.invalidate-unbound", roles::provider) {
