@@ -201,14 +201,20 @@ CONFORMANCE_CASE(a_larger_unit_is_used, "mi.config.unit.used", roles::endpoint, 
 CONFORMANCE_CASE(units_out_of_range_are_refused, "mi.config.unit.range", roles::endpoint) {
   check.precondition(!bench.declared().ports.empty(), "the product says what ports it has");
   for (std::size_t port = 0; port < bench.declared().ports.size(); ++port) {
+    const std::uint32_t at = port_bits(static_cast<unsigned>(port));
     const std::uint32_t before = value_of(bench, check, ConfigurationId::transmission_unit, port);
     const unsigned largest = largest_unit_of(bench, port);
-    for (const unsigned unit : {0u, 1u, 32u, 63u, largest + 1, largest + 64, 0xFFFFu}) {
-      if (unit >= 64 && unit <= largest) continue;
-      refused_at(check, configure(bench, ConfigurationId::transmission_unit, port_bits(static_cast<unsigned>(port)), unit), 12,
-                 fmt::format("{} bytes at port {}", unit, port));
+    // The unit is the one after a reset first, and then another.
+    for (const std::uint32_t kept : {before, std::uint32_t{largest}}) {
+      if (kept == largest && (kept <= before || !configure(bench, ConfigurationId::transmission_unit, at, kept).ok())) continue;
+      for (const unsigned unit : {0u, 1u, 32u, 63u, largest + 1, largest + 64, 0xFFFFu}) {
+        if (unit >= 64 && unit <= largest) continue;
+        refused_at(check, configure(bench, ConfigurationId::transmission_unit, at, unit), 12,
+                   fmt::format("{} bytes at port {}", unit, port));
+      }
+      value_is(bench, check, ConfigurationId::transmission_unit, port, kept, "after the refusals");
     }
-    value_is(bench, check, ConfigurationId::transmission_unit, port, before, "after the refusals");
+    if (largest > before) configure(bench, ConfigurationId::transmission_unit, at, before);
   }
 }
 

@@ -65,6 +65,7 @@ void as_registers(EndpointBench& bench, Check& check, std::string_view when) {
     check.equal("RDY" + of, told.get(entry_field::rdy), csts.get(fabrics::csts::rdy));
     check.equal("CFS" + of, told.get(entry_field::cfs), csts.get(fabrics::csts::cfs));
     check.equal("SHST" + of, told.get(entry_field::shst), csts.get(fabrics::csts::shst));
+    check.equal("NSSRO" + of, told.get(entry_field::nssro), csts.get(fabrics::csts::nssro));
   }
 }
 
@@ -94,6 +95,13 @@ CONFORMANCE_CASE(entries_have_the_status_of_their_controllers, "mi.chsp.status",
   as_registers(bench, check, "when the third is shut down");
   enable(bench, 4, false);
   as_registers(bench, check, "when the second is disabled");
+  // A subsystem reset is of every controller.
+  if (!bench.declared().supports({mi::MessageKind::mi_command, static_cast<std::uint8_t>(mi::Opcode::reset)})) return;
+  reset_and_return(bench, check);
+  as_registers(bench, check, "after a subsystem reset");
+  if (record_from_integer<fabrics::Csts>(controller(bench, 4).csts()).get(fabrics::csts::nssro)) {
+    are(check, changed(bench, check, kStatus), {1, 4, 9}, "a poll for changes of status after a subsystem reset");
+  }
 }
 
 CONFORMANCE_CASE(a_change_is_of_one_controller, "mi.chsp.status.own", roles::endpoint,

@@ -124,6 +124,16 @@ CONFORMANCE_CASE(vpd_memory_and_vpd_read_agree, "mi.vpd.smbus.memory", roles::en
     if (!check.that(read.has_value(), "the memory acknowledges its address")) return;
     check.bytes(fmt::format("memory from {}", at), *read, ByteView{image}.subspan(at, size));
   }
+  // One read goes on over the borders of pages.
+  for (const std::size_t at : {std::size_t{0}, std::size_t{30}, std::size_t{63}, std::size_t{127}}) {
+    Bytes where;
+    if (wide) where.push_back(0);
+    where.push_back(static_cast<std::uint8_t>(at));
+    const std::size_t size = std::min(std::size_t{128}, image.size() - at);
+    const auto read = bench.smbus_read(address, where, size);
+    if (!check.that(read.has_value(), "the memory acknowledges its address")) return;
+    check.bytes(fmt::format("{} bytes of memory from {}", size, at), *read, ByteView{image}.subspan(at, size));
+  }
 }
 
 CONFORMANCE_CASE(vpd_write_is_read_back, "mi.vpd.write.stored", roles::endpoint, needs(offers<Opcode::vpd_write>)) {
@@ -233,11 +243,15 @@ CONFORMANCE_CASE(a_worn_vpd_takes_no_more, "mi.vpd.write.exceeded", roles::endpo
                    setup.managed->drive.device.vpd_updates_max = 4;
                  })) {
   Bytes image = whole_vpd(bench, check);
+  const auto vwci = [&] {
+    return View<nvme::IdentifyController>{identity(bench, check, a_controller(bench, check))}.get(nvme::id_ctrl::vwci);
+  };
   for (unsigned i = 0; i < 4; ++i) {
     const std::uint8_t byte[] = {static_cast<std::uint8_t>(i + 1)};
     image.back() = byte[0];
     const MiAnswer answer = vpd_write(bench, static_cast<std::uint16_t>(image.size() - 1), 1, byte);
     success_with(check, answer, 0, fmt::format("update {}", i + 1));
+    if ((vwci() & 0x80) != 0) check.equal(fmt::format("write cycles that VWCI has left after update {}", i + 1), vwci() & 0x7Fu, 3 - i);
   }
   const std::uint8_t byte[] = {0x77};
   for (int i = 0; i < 2; ++i) {
