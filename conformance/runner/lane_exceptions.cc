@@ -125,6 +125,7 @@ const std::vector<LaneException>& lane_exceptions() {
        {"a_slot_is_in_receive_while_a_command_comes_in", "abort_ends_a_command_that_comes_in", "after_abort_there_is_nothing_to_replay"},
        "",
        "the case says the packets of its command itself, to slot 0"},
+      {{"mi-other-slot"}, {"a_slot_is_in_process_while_a_command_lasts"}, "", "the second management controller names the slot itself"},
       {{"mi-second-port", "mi-busy-neighbour"},
        {"a_discovered_endpoint_is_silent_to_discovery", "an_undiscovered_endpoint_answers_discovery",
         "broadcast_requests_are_answered_to_the_root"},

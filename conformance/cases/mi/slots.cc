@@ -25,6 +25,21 @@ std::vector<MctpPacket> long_command(EndpointBench& bench, unsigned slot, std::u
   return cut(message, like);
 }
 
+/// Another controller can be put onto the product's medium.
+bool second_controller(EndpointBench& bench) { return bench.embedded() && bench.medium() != "serial" && bench.medium() != "kernel"; }
+
+/// That controller's control primitive is answered at its own address.
+void asks_beside(EndpointBench& bench, Check& check, mi::Primitive what, unsigned slot, std::string_view name) {
+  RawMctp& other = bench.another_peer();
+  other.forget();
+  Bytes body = primitive_message(static_cast<std::uint8_t>(what), slot);
+  mi::append_mic(body);
+  other.send_message(body, {.tag = 4});
+  const auto answer = other.next_message(Duration::s(1));
+  check.that(answer.has_value() && answer->body.size() >= 5 && answer->body[4] == 0, std::string(name) + " is answered at its address",
+             answer ? mi::describe(answer->body) : "nothing came there");
+}
+
 bool wrong_size(Check& check, const MiAnswer& answer, std::string_view what) {
   return status_is(check, answer, one_of(mi::Status::invalid_command_size, mi::Status::invalid_data_size), what);
 }
@@ -65,8 +80,15 @@ CONFORMANCE_CASE(a_slot_is_in_process_while_a_command_lasts, "mi.state.process",
     bench.world().run_for(Duration::ms(20));
     state_is(bench, check, slot, SlotState::process, "20 ms after its command");
     state_is(bench, check, slot ^ 1, SlotState::idle, "meanwhile");
+    if (second_controller(bench)) asks_beside(bench, check, mi::Primitive::get_state, slot, "Get State of another controller");
     success(check, bench.answer(terms), "VPD Read");
     state_is(bench, check, slot, SlotState::idle, "behind the answer");
+    if (!second_controller(bench)) continue;
+    // Whoever requests a Replay has the tag that it is sent with.
+    asks_beside(bench, check, mi::Primitive::replay, slot, "Replay of another controller");
+    const auto again = bench.another_peer().next_message(Duration::s(1));
+    check.that(again.has_value(), "the answer is sent again to the controller that requested Replay", "nothing came there");
+    check.that(bench.silent(), "nothing is sent again to the controller that did not", "something came");
   }
 }
 
