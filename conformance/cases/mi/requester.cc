@@ -227,6 +227,10 @@ CONFORMANCE_CASE(a_slot_has_one_command, "mi.requester.slot.one-command", roles:
   };
   check.equal("commands in slot 0 before the first was answered", in_slot(0), 1);
   check.equal("commands in slot 1 meanwhile", in_slot(1), 1);
+  // More Processing Required is no end of it.
+  bench.answer(requests[0], bench.response_to(requests[0], Status::more_processing, {}, 20u << 8));
+  auto third = bench.product().command(kPlayedEid, Opcode::vpd_read, 8, 4);
+  check.that(!bench.next_request(Duration::ms(500)).has_value(), "no further command after More Processing Required", "one came");
   bench.answer(requests[0], bench.response_to(requests[0], Status::success, Bytes(8)));
   const auto next = bench.next_request();
   check.require(next.has_value(), "the second command follows the first answer");
