@@ -112,6 +112,15 @@ CONFORMANCE_CASE(a_gap_in_the_numbers_ends_the_message, "mctp.assembly.sequence"
     bench.peer().send(packets[1]);
     if (!silence(bench, check, "answer to the right number behind a wrong one")) break;
   }
+  // The numbers may begin anywhere, and wrap.
+  for (const std::uint8_t first : octets<1, 2, 3>) {
+    for (const std::uint8_t ahead : octets<0, 2, 3>) {
+      auto packets = parts(bench, long_request(bench, 64), 0, first);
+      packets[1].sequence = static_cast<std::uint8_t>((first + ahead) & 3);
+      send(bench, packets);
+      if (!silence(bench, check, fmt::format("answer to a message with the numbers {} and {}", first, packets[1].sequence))) break;
+    }
+  }
   auto missing = parts(bench, long_request(bench, 64, 128));
   missing.erase(missing.begin() + 1);
   send(bench, missing);

@@ -2,6 +2,7 @@
 // those behind them. The bus behind the bridge is of another kind than the one in front of it.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "conformance/cases/mctp/bridge_scene.h"
 
@@ -219,6 +220,15 @@ CONFORMANCE_CASE(bridges_say_which_eids_they_have, "mctp.bridge.pool.query", rol
              "devices behind the bridge have EIDs of its pool", fmt::format("{} and {}", scene.far.eid(), scene.farther.eid()));
   check.that(scene.far.eid() != scene.farther.eid(), "each has its own", words(scene.far.eid()));
   check.that(!in_range(scene.bridge, first, BusBench::kBridgePool), "the bridge's own EID is not of its pool", words(scene.bridge));
+  // With as many devices as EIDs the last one has its EID as well.
+  std::set<mctp::Eid> given = {scene.far.eid(), scene.farther.eid()};
+  std::vector<PlayedDevice*> more;
+  while (more.size() + 2 < BusBench::kBridgePool) more.push_back(&bench.add_device_behind());
+  bench.enumerate();
+  for (const PlayedDevice* device : more) given.insert(device->eid());
+  check.that(given.size() == BusBench::kBridgePool && in_range(*given.begin(), first, BusBench::kBridgePool) &&
+                 in_range(*given.rbegin(), first, BusBench::kBridgePool),
+             "as many devices behind the bridge as its pool has EIDs are given all of them", std::to_string(given.size()) + " EIDs");
 }
 
 CONFORMANCE_CASE(bridges_refuse_more_eids_than_they_use, "mctp.bridge.pool.excess", roles::bus, over_buses) {
@@ -398,6 +408,9 @@ CONFORMANCE_CASE(bridges_learn_routes_from_their_owner, "mctp.bridge.update", ro
   leads_to(check, scene, 0xD8, nullptr);
   tell(update({{2, 1, 0xD0, other}}), "Routing Information Update of an entry that is there");
   leads_to(check, scene, 0xD0, &scene.other);
+  tell(update({{1, 3, 0xFC, other}}), "Routing Information Update of a range that ends with the last EID");
+  leads_to(check, scene, 0xFC, &scene.other);
+  leads_to(check, scene, 0xFE, &scene.other);
   tell(update({{0, 1, 0xD5, near}}), "Routing Information Update of an EID inside a range");
   leads_to(check, scene, 0xD5, &scene.near);
   leads_to(check, scene, 0xD6, &scene.other);
