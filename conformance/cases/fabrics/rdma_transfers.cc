@@ -243,7 +243,13 @@ CONFORMANCE_CASE(a_list_of_any_length_moves_all_data, "fabrics.sgl.list-whole", 
                  needs{&lists_in_capsules}) {
   host::RawQueue& queue = bench.associate().open_io();
   const auto [blocks, bytes] = extent(bench);
-  Pieces pieces(queue, list_length(bench), bytes, false);
+  // More than 64 KiB in all, where MDTS and the namespace have room for it.
+  constexpr std::uint32_t kLong = 0x20000;
+  const std::uint32_t many = kLong / std::max(bench.declared().block_bytes, 512u);
+  const std::uint32_t all = many * bench.declared().block_bytes;
+  const std::uint64_t most = bench.declared().transfer_max();
+  const bool has_room = (most == 0 || most >= all) && bench.declared().blocks >= bench.first_lba() + many;
+  Pieces pieces(queue, list_length(bench), has_room ? std::max(all, bytes) : bytes, false);
   std::uint8_t seed = 0x31;
   for (std::size_t count = 1; count <= list_length(bench); ++count) {
     for (const bool empty : {false, true}) {
@@ -260,6 +266,13 @@ CONFORMANCE_CASE(a_list_of_any_length_moves_all_data, "fabrics.sgl.list-whole", 
       check.success(read_by_list(check, bench, queue, blocks, pieces.list, length), "Read of what was written");
       pieces.hold(check, written, "what was written");
     }
+  }
+  if (has_room) {
+    const Bytes data = prepare(bench, queue, many, seed++);
+    pieces.share(list_length(bench), all, false);
+    const auto length = static_cast<std::uint32_t>(pieces.list.size() * SglDescriptor::kSize);
+    if (!check.success(read_by_list(check, bench, queue, many, pieces.list, length), "Read of more than 64 KiB")) return;
+    pieces.hold(check, data, "what the Read of more than 64 KiB brought");
   }
   // Who takes a list elsewhere in its capsule takes it for what it is.
   const Bytes data = prepare(bench, queue, blocks, seed);

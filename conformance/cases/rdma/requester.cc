@@ -96,11 +96,17 @@ void lose_responses(RdmaBench& bench, Check& check, std::uint32_t lost, std::uin
 void fatal_nak(RdmaBench& bench, Check& check, std::uint8_t syndrome, CompletionStatus status) {
   const auto c = bench.connect_to_product();
   for (std::uint64_t id = 1; id <= 3; ++id) post_send(bench, c, id);
-  for (std::uint32_t i = 0; i < 3; ++i) request_seen(bench, check, c, i, "a request");
+  // One that completes in silence if it succeeds: that it was flushed is reported all the same.
+  rdma::SendRequest silent;
+  silent.id = 4;
+  silent.signaled = false;
+  c.queue->post_send(silent, bench.product().memory(16), 0, 16);
+  for (std::uint32_t i = 0; i < 4; ++i) request_seen(bench, check, c, i, "a request");
   acknowledge(bench, c, 0, syndrome);
   completed(check, c, 1, status, kAnswerTime, "completion of the refused request");
   completed(check, c, 2, CompletionStatus::flushed, kAnswerTime, "completion of the next request");
-  completed(check, c, 3, CompletionStatus::flushed, kAnswerTime, "completion of the last request");
+  completed(check, c, 3, CompletionStatus::flushed, kAnswerTime, "completion of the last request that is signaled");
+  completed(check, c, 4, CompletionStatus::flushed, kAnswerTime, "completion of the last request, which is not signaled");
   check.equal("state of the queue pair", c.queue->state(), rdma::QpState::error);
 }
 
