@@ -60,6 +60,7 @@ constexpr std::pair<std::string_view, Rule> kOnPurpose[] = {
     {"h2cdata_beyond_its_r2t_is_fatal", Rule::tcp_h2c_range},
     {"h2cdata_beyond_maxh2cdata_is_fatal", Rule::tcp_h2c_limit},
     {"h2cdata_of_an_unknown_tag_is_fatal", Rule::tcp_h2c_unasked},
+    {"h2cdata_of_another_command_is_fatal", Rule::tcp_h2c_unasked},
     {"h2cdata_with_a_gap_is_fatal", Rule::tcp_h2c_order},
     {"h2cdata_with_an_early_last_is_not_all", Rule::tcp_h2c_last},
     {"host_completes_nothing_by_an_unknown_identifier", Rule::nvme_completion_unknown},

@@ -219,6 +219,17 @@ CONFORMANCE_CASE(h2cdata_of_another_command_is_fatal, "tcp.h2cdata.cccid", roles
   RawTcp& raw = *write.io.raw;
   raw.send(h2c_data(write.r2t, write.r2t.offset, 512, false, kCid + 3), ByteView(write.data).first(512));
   expect_fatal(check, raw, "H2CData whose CCCID is not that of its R2T", {{FatalStatus::invalid_header_field, 8}});
+  if (bench.declared().queue_entries_max() < 4) return;
+  // The command is outstanding, and has an R2T of its own.
+  if (write.io.association.admin().connected()) write.io.association.admin().disconnect();
+  Write first = begun_write(bench, beyond_capsule(bench));
+  first.io.raw->send_command(write_command(bench, blocks_for(bench, beyond_capsule(bench)), kCid + 1));
+  const auto second = first.io.raw->next(PduType::r2t, 1_s);
+  if (!second || second->as<tcp::DataPdu>().get(tcp::data_pdu::cccid) != kCid + 1) return;  // one after the other, as it may
+  if (second->as<tcp::DataPdu>().get(tcp::data_pdu::ttag) == first.r2t.ttag) return;
+  first.io.raw->send(h2c_data(first.r2t, first.r2t.offset, 512, false, kCid + 1), ByteView(first.data).first(512));
+  expect_fatal(check, *first.io.raw, "H2CData with the CCCID of another outstanding write",
+               {{FatalStatus::invalid_header_field, 8}, {FatalStatus::invalid_header_field, 10}});
 }
 
 CONFORMANCE_CASE(h2cdata_that_nobody_asked_for_is_fatal, "tcp.h2cdata.unsolicited", roles::controller, needs{&a_namespace}) {
@@ -274,10 +285,14 @@ CONFORMANCE_CASE(c2hdata_keeps_to_hpda, "tcp.c2hdata.alignment", roles::controll
     request.set(tcp::ic_req::hpda, hpda);
     expect_greeting(bench, check, request);
     IoQueue io = open_io(bench, request);
-    for (const SeenPdu& pdu : read_all(check, bench, *io.raw, 1).pdus) {
-      check.equal("PDO modulo the alignment of HPDA " + std::to_string(hpda), pdu.pdo() % tcp::alignment_of(hpda), 0u);
-      check.that(pdu.pdo() + pdu.data().size() == pdu.bytes.size(), "PLEN ends with the data", pdu.text());
-    }
+    const auto judge = [&](RawTcp& raw, const std::string& queue) {
+      for (const SeenPdu& pdu : read_all(check, bench, raw, 1).pdus) {
+        check.equal("PDO modulo the alignment of HPDA " + std::to_string(hpda) + queue, pdu.pdo() % tcp::alignment_of(hpda), 0u);
+        check.that(pdu.pdo() + pdu.data().size() == pdu.bytes.size(), "PLEN ends with the data" + queue, pdu.text());
+      }
+    };
+    judge(*io.raw, "");
+    if (const auto second = open_second_io(bench, io.association, request)) judge(*second->raw, " on a second I/O queue");
     io.association.admin().disconnect();
   }
 }
@@ -297,6 +312,10 @@ CONFORMANCE_CASE(success_needs_flow_control_off, "tcp.success.flow-control", rol
   IoQueue io = open_io(bench);
   const ReadData read = read_all(check, bench, *io.raw, 1);
   check.that(!read.success, "no SUCCESS flag while SQ flow control is used", "SUCCESS is set");
+  const auto second = open_second_io(bench, io.association, RawTcp::ic_req());
+  if (!second) return;
+  const ReadData other = read_all(check, bench, *second->raw, 1);
+  check.that(!other.success, "no SUCCESS flag while SQ flow control is used on a second I/O queue", "SUCCESS is set");
 }
 
 CONFORMANCE_CASE(success_stands_for_the_response, "tcp.success.alone", roles::controller, needs{&a_namespace}, in_pieces) {

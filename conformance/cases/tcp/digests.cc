@@ -138,7 +138,8 @@ CONFORMANCE_CASE(wrong_data_digest_of_h2cdata_fails_the_command, "tcp.digest.dat
   RawTcp& raw = *io.raw;
   const std::uint32_t blocks = blocks_for(bench, beyond_capsule(bench));
   const Bytes data = pattern(std::size_t{blocks} * bench.declared().block_bytes, 3);
-  const auto write = [&](std::uint32_t step, std::size_t wrong, const std::string& what) {
+  // The last bytes may come later than the others.
+  const auto write = [&](std::uint32_t step, std::size_t wrong, const std::string& what, std::size_t behind = 0) {
     raw.send_command(write_command(bench, blocks));
     const Transfer r2t = needed_r2t(raw);
     check.precondition(r2t.offset == 0 && r2t.length == data.size(), "one R2T asks for the whole write");
@@ -150,7 +151,11 @@ CONFORMANCE_CASE(wrong_data_digest_of_h2cdata_fails_the_command, "tcp.digest.dat
       if (i == wrong) pdu.back() ^= 0x5A;
       all.insert(all.end(), pdu.begin(), pdu.end());
     }
-    raw.send(ByteView(all));
+    raw.send(ByteView(all).first(all.size() - behind));
+    if (behind != 0) {
+      bench.world().run_for(Duration::ms(50));
+      raw.send(ByteView(all).last(behind));
+    }
     expect_status(check, raw, one_of(sc::transient_transport_error), "Write with a wrong data digest of " + what);
     expect_alive(check, raw);
   };
@@ -158,6 +163,9 @@ CONFORMANCE_CASE(wrong_data_digest_of_h2cdata_fails_the_command, "tcp.digest.dat
   const std::uint32_t half = static_cast<std::uint32_t>(data.size()) / 2 / 4 * 4;
   write(half, 0, "the first H2CData");
   write(half, 1, "the second H2CData");
+  for (const std::size_t behind : {std::size_t{1}, std::size_t{3}}) {
+    write(half, 1, "the second H2CData, of which the last " + std::to_string(behind) + " bytes come later", behind);
+  }
 }
 
 }  // namespace fb::conformance::tcp_cases

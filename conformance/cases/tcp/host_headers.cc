@@ -282,13 +282,16 @@ CONFORMANCE_CASE(tcp_host_reports_a_wrong_data_digest, "tcp.host.digest.data-wro
     pdus.front().back() ^= 0x01;
     spoilt = true;
   };
-  Bytes& data = bench.keep(Bytes(4096));
-  const auto status = bench.product().read(bench.nsid(), 0, data).wait_for(kLong);
-  check.precondition(spoilt, "C2HData reaches the host");
-  check.require(status.has_value(), "the read ends", "it still waits");
-  check.that(!status->ok(), "the host reports that the read failed", "it reports success");
-  check.precondition(*status != HostUnderTest::kUntold, "the host tells the status");
-  check.status(*status, one_of(sc::transient_transport_error), "read of data with wrong digests");
+  for (const std::size_t bytes : {std::size_t{4096}, std::size_t{kLarge}}) {
+    spoilt = false;
+    const auto status = bench.product().read(bench.nsid(), 0, bench.keep(Bytes(bytes))).wait_for(kLong);
+    check.precondition(spoilt, "C2HData reaches the host");
+    const std::string what = "a read of " + std::to_string(bytes) + " bytes with wrong data digests";
+    check.require(status.has_value(), what + " ends", "it still waits");
+    check.that(!status->ok(), "the host reports that " + what + " failed", "it reports success");
+    check.precondition(*status != HostUnderTest::kUntold, "the host tells the status");
+    check.status(*status, one_of(sc::transient_transport_error), what);
+  }
 }
 
 CONFORMANCE_CASE(tcp_host_checks_the_digest_of_each_pdu, "tcp.host.digest.data-wrong", roles::host, kAsksForDigests, sends_malformed) {
@@ -322,6 +325,31 @@ CONFORMANCE_CASE(tcp_host_checks_the_digest_of_each_pdu, "tcp.host.digest.data-w
     check.require(status.has_value(), what + " ends", "it still waits");
     check.that(!status->ok(), what + " fails", "it is reported as a success");
   }
+}
+
+CONFORMANCE_CASE(tcp_host_checks_the_digest_of_data_with_success, "tcp.host.digest.data-wrong", roles::host,
+                 arranged("digests, and no SQ flow control",
+                          [](EmbeddedSetup& setup) {
+                            with_digests(setup);
+                            setup.connect.disable_sq_flow_control = true;
+                          }),
+                 sends_malformed) {
+  Scene scene(bench);
+  scene.connect();
+  bool spoilt = false;
+  // Each try of the read is answered in this way.
+  scene.middle.to_host = [&](Connection& c, std::vector<Bytes>& pdus) {
+    if (c.qid().value_or(0) == 0) return;
+    for (Bytes& pdu : pdus) {
+      if (!is(pdu, PduType::c2h_data) || (View<tcp::CommonHeader>{pdu}.get(tcp::pdu::flags) & flag::success) == 0) continue;
+      pdu.back() ^= 0x01;
+      spoilt = true;
+    }
+  };
+  const auto status = bench.product().read(bench.nsid(), 0, bench.keep(Bytes(4096))).wait_for(kLong);
+  check.precondition(spoilt, "C2HData with SUCCESS reaches the host");
+  check.require(status.has_value(), "the read ends", "it still waits");
+  check.that(!status->ok(), "a read fails whose C2HData with SUCCESS has a wrong data digest", "it is reported as a success");
 }
 
 CONFORMANCE_CASE(tcp_host_checks_the_digests_of_its_admin_queue, "tcp.host.digest.data-wrong", roles::host, kAsksForDigests,
