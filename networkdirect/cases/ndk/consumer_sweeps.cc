@@ -322,8 +322,8 @@ CONFORMANCE_CASE(ndk_consumer_tells_of_completions, "ndk.consumer.arm-type-unkno
 
 CONFORMANCE_CASE(ndk_consumer_registers_what_it_is_told, "ndk.consumer.fast-offset-wrong", roles::consumer) {
   judge(bench, check, [&](ConsumerStage& stage) { sweep_fast_regions(stage, check); });
-  const auto small = bench.make_ndk({.behaviour = "FRMRPageCount=3"});
-  judge_sweep(*small, check, [&](ConsumerStage& stage) { sweep_fast_limits(stage, check); });
+  const auto few_pages = bench.make_ndk({.behaviour = "FRMRPageCount=3"});
+  judge_sweep(*few_pages, check, [&](ConsumerStage& stage) { sweep_fast_limits(stage, check); });
 }
 
 CONFORMANCE_CASE(ndk_consumer_hears_of_invalidation, "ndk.consumer.invalidate-of-invalid-region", roles::consumer) {
