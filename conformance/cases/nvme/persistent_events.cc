@@ -46,21 +46,24 @@ const arranged with_log{"what a real product would lose data, firmware or time b
 
 CONFORMANCE_CASE(resets_are_recorded, "nvme.persistent.reset", roles::controller, needs(kClaimsPersistentLog), having_everything) {
   PersistentScene scene(bench, check);
-  // Of a controller that need not be the first of the subsystem.
+  const auto judge = [&](Manager& manager, std::string_view what) {
+    const auto events = recorded(scene, Type::power_on_or_reset, [&] {
+      manager.association.disable();
+      manager.association.enable();
+    });
+    const std::size_t first = nvme::ResetEvent::size;
+    const auto* const event = find_event(events, Type::power_on_or_reset, first, [&](const KeptEvent& one) {
+      for (std::size_t at = first; at + nvme::ControllerResetDescriptor::size <= one.data.size();
+           at += nvme::ControllerResetDescriptor::size) {
+        if (load_le<std::uint16_t>(one.data.data() + at) == manager.cntlid()) return true;
+      }
+      return false;
+    });
+    check.that(event != nullptr, "the reset of " + std::string(what) + " is recorded", seen_instead(events));
+  };
+  judge(scene.manager, "the controller");
   Manager other(bench, check);
-  const auto events = recorded(scene, Type::power_on_or_reset, [&] {
-    other.association.disable();
-    other.association.enable();
-  });
-  const std::size_t first = nvme::ResetEvent::size;
-  const auto* const event = find_event(events, Type::power_on_or_reset, first, [&](const KeptEvent& one) {
-    for (std::size_t at = first; at + nvme::ControllerResetDescriptor::size <= one.data.size();
-         at += nvme::ControllerResetDescriptor::size) {
-      if (load_le<std::uint16_t>(one.data.data() + at) == other.cntlid()) return true;
-    }
-    return false;
-  });
-  check.that(event != nullptr, "the reset of the controller is recorded", seen_instead(events));
+  judge(other, "another controller");
 }
 
 CONFORMANCE_CASE(firmware_commits_are_recorded, "nvme.persistent.firmware", roles::controller, needs(kClaimsPersistentLog),
