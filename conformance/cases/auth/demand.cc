@@ -208,10 +208,23 @@ CONFORMANCE_CASE(auth_once_more_may_fail, "auth.controller.again.failure", roles
 CONFORMANCE_CASE(auth_failure_terminates_every_command, "auth.controller.again.failure", roles::controller, with_slow_commands,
                  reaches{"subsystem.auth.failed"}) {
   const std::size_t block_bytes = bench.declared().block_bytes;
+  {
+    host::RawQueue& queue = connected_queue(bench);
+    Exchange(bench, check, queue).run();
+    Exchange second(bench, check, queue);
+    check.precondition_success(second.send(encoded(second.negotiate)), "a second AUTH_Negotiate");
+    queue.disconnect();
+  }
   for (const bool of_admin : {true, false}) {
     bench.step(of_admin ? "a second transaction of the admin queue fails" : "a second transaction of the second I/O queue fails");
     RawAssociation& association = bench.associate();
-    host::RawQueue* const queues[] = {&association.open_io(bench.io_qid(0)), &association.open_io(bench.io_qid(1))};
+    host::RawQueue& second = association.io_transport(bench.io_qid(1));
+    const host::RawReply connected = second.send(association.io_connect(bench.io_qid(1))).wait();
+    check.precondition_success(connected, "Connect of the second I/O queue");
+    const bool asked = connected.as<fabrics::ConnectReply>().get(fabrics::connect_reply::authreq) != 0;
+    if (!of_admin && !asked) continue;  // what fails on it first is no reauthentication
+    if (asked) Exchange(bench, check, second).run();
+    host::RawQueue* const queues[] = {&association.open_io(bench.io_qid(0)), &second};
     host::RawQueue& failing = of_admin ? association.admin() : *queues[1];
     std::vector<std::pair<std::string, Op<host::RawReply>>> open;
     if (of_admin) open.emplace_back("Asynchronous Event Request", association.admin().send(host::async_event_request()));
