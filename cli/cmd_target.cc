@@ -468,8 +468,8 @@ void add_target(CLI::App& app, Outcome& outcome) {
   command
       ->add_option(
           "--namespace", arguments->namespaces,
-          "SIZE, with commas between: file=PATH, bs=512|4096, ms=8|16|64, pi=1|2|3, kv, and zoned=SIZE with zcap=SIZE, active=N, open=N, zrwa=SIZE, zrwafg=SIZE, numzrwa=N, "
-          "zdes=BYTES, razb; may be repeated. Or none")
+          "SIZE, with commas between: file=PATH, bs=512|4096, ms=8|16|64, pi=1|2|3, kv, and zoned=SIZE with zcap=SIZE, active=N, open=N, "
+          "zdes=BYTES, razb, zrwa=SIZE, zrwafg=SIZE, numzrwa=N; may be repeated. Or none")
       ->type_name("SPEC")
       ->allow_extra_args(false);
   command

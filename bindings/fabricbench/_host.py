@@ -421,14 +421,13 @@ class Controller:
 
 @dataclass(frozen=True)
 class Zone:
-    """A zone of a zoned namespace, in blocks."""
+    """A zone of a zoned namespace, in blocks; with `zrwa` it has a Zone Random Write Area."""
 
     start: int
     capacity: int
     write_pointer: int
     state: ZoneState
     zrwa: bool = False
-    """It has a Zone Random Write Area."""
 
 
 @plain_messages
@@ -577,7 +576,8 @@ class Namespace:
     def zones(self, lba: int = 0) -> Op[list[Zone]]:
         """Every zone from the one with that block on."""
         def made(zones: list[dict[str, Any]]) -> list[Zone]:
-            return [Zone(one["start"], one["capacity"], one["write_pointer"], ZoneState(one["state"]), (one["attributes"] & 8) != 0) for one in zones]
+            return [Zone(one["start"], one["capacity"], one["write_pointer"], ZoneState(one["state"]), bool(one["attributes"] & 8))
+                    for one in zones]
         return self._core.report_zones(lba).then(made)
 
     def zone_append(self, start: int, data: Buffer) -> Op[int]:

@@ -211,7 +211,9 @@ nvme::Status Namespace::deallocate(std::uint64_t slba, std::uint64_t count) { re
 
 nvme::Status Namespace::erase_zone(std::size_t index) {
   const std::uint64_t first = zones_->start_of(index);
-  if (zones_->write_pointer(index) == first && !zones_->has_random(index)) return nvme::sc::success;
+  // A full zone may hold what was in its Zone Random Write Area.
+  const bool holds = zones_->has_random(index) || zones_->state(index) == nvme::ZoneState::full;
+  if (zones_->write_pointer(index) == first && !holds) return nvme::sc::success;
   const nvme::Status status = write_zeroes(first, zones_->zone_blocks());
   return status.ok() ? flush(first, zones_->zone_blocks()) : status;
 }

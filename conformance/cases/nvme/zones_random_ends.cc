@@ -71,10 +71,16 @@ CONFORMANCE_CASE(reset_ends_the_random_area, "nvme.zones.zrwa.reset", roles::con
 CONFORMANCE_CASE(reset_clears_the_random_area, "nvme.zones.zrwa.reset.data", roles::controller, random_zones, random_areas) {
   RandomScene scene(bench, check);
   const std::uint64_t start = use_area(scene);
-  scene.done(scene.send(ZoneSendAction::reset, start), "Reset Zone");
-  const auto reply = scene.read(start + 1, 1);
-  const bool there = reply.ok() && reply.data == scene.data(0xA2, 1);
-  check.that(!there, "the data of the area is gone", "a Read returns it");
+  for (const bool finished : {false, true}) {
+    if (finished) {
+      use_area(scene);
+      scene.finish(start);
+    }
+    scene.done(scene.send(ZoneSendAction::reset, start), "Reset Zone");
+    const auto reply = scene.read(start + 1, 1);
+    const bool there = reply.ok() && reply.data == scene.data(0xA2, 1);
+    check.that(!there, finished ? "the data of the area of a finished zone is gone" : "the data of the area is gone", "a Read returns it");
+  }
 }
 
 CONFORMANCE_CASE(controller_reset_leaves_the_random_area, "nvme.zones.zrwa.controller-reset", roles::controller, random_zones,

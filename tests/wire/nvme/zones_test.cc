@@ -52,8 +52,8 @@ TEST(ZoneLayouts, RandomWriteAreasStandWhereLibnvmeHasThem) {
   EXPECT_EQ(id_ns_zoned::lbafe.offset, offsetof(struct nvme_zns_id_ns, lbafe));
   EXPECT_EQ(int{zone_attribute_bits::zrwa_valid}, int{NVME_ZNS_ZA_ZRWAV});
   EXPECT_EQ(static_cast<int>(ZoneSendAction::flush_explicit_zrwa), static_cast<int>(NVME_ZNS_ZSA_ZRWA_FLUSH));
-  EXPECT_EQ(sc::invalid_zone_operation_request.code(), 0x100u | NVME_SC_ZNS_INVALID_OP_REQUEST);
-  EXPECT_EQ(sc::zrwa_resources_unavailable.code(), 0x100u | NVME_SC_ZNS_ZRWA_RESOURCES_UNAVAILABLE);
+  EXPECT_EQ(sc::invalid_zone_operation_request, Status::make(1, NVME_SC_ZNS_INVALID_OP_REQUEST));
+  EXPECT_EQ(sc::zrwa_resources_unavailable, Status::make(1, NVME_SC_ZNS_ZRWA_RESOURCES_UNAVAILABLE));
 }
 
 #endif
