@@ -109,8 +109,8 @@ inline void sweep_divided_queues(ConsumerStage& stage, Check& check) {
   only("a later Send", own.sends(), 704, flushed);
 }
 
-/// Results that wait: they come in their order, as many as there is room for, and are told of as long as one is there. `again`: also
-/// of those that were told of before.
+/// Results that wait: they come in their order, as many as there is room for, and are announced as long as one is there. `again`: also
+/// of those that were announced before.
 inline void sweep_waiting_results(ConsumerStage& stage, Check& check, bool again) {
   NdProgram& program = stage.program();
   constexpr std::uint64_t kMany = 40;
@@ -131,27 +131,27 @@ inline void sweep_waiting_results(ConsumerStage& stage, Check& check, bool again
                   "it takes " + std::to_string(found.size()));
     for (const rdma::Completion& one : found) check.equal("the next Receive", one.id, next++);
   };
-  const auto told = [&](std::string_view what, int notices) {
+  const auto announced = [&](std::string_view what, int notices) {
     program.pass(Duration::ms(1));
     check.equal("notices " + std::string(what), std::exchange(own.notices, 0), notices);
   };
   own.watch(own.receives());
   message();
-  told("of the first message", 1);
+  announced("of the first message", 1);
   for (std::uint64_t i = 1; i < kMany - 1; ++i) message();
   take(5, 5);
   own.watch(own.receives());
-  told("of results that are still there", 1);
+  announced("of results that are still there", 1);
   if (again) {
     own.watch(own.receives());
-    told("of results that were told of before", 1);
+    announced("of results that were announced before", 1);
     // Who waits for solicited messages alone hears of no other, whatever was asked before.
     own.watch(own.sends());
     own.sends().cancel_notify();
     own.watch(own.sends(), true);
     rdma::SendRequest plain;
     check.require(peer.post_receive(stage.peer_memory(), 5, 30000, 64) && own.post(plain, 0, 16), "a Send is taken", "it is refused");
-    told("of a Send, for solicited messages alone", 0);
+    announced("of a Send, for solicited messages alone", 0);
     own.sends().cancel_notify();
   }
   message();
@@ -159,7 +159,7 @@ inline void sweep_waiting_results(ConsumerStage& stage, Check& check, bool again
   take(1, 1);
   take(64, kMany - 6);
   own.watch(own.receives());
-  told("of an empty queue", 0);
+  announced("of an empty queue", 0);
   own.receives().cancel_notify();
 }
 

@@ -313,7 +313,7 @@ CONFORMANCE_CASE(deletion_is_announced_to_others, "nvme.namespace.delete.announc
   auto request = other.admin().send(host::async_event_request());
   check.precondition_success(manager.remove(nsid), "Namespace Management, delete");
   is_told(other, request, nsid, check);
-  // Two that are deleted before the list is read, and a controller behind the first that is told.
+  // Two that are deleted before the list is read, and a controller behind the first that gets the event.
   Manager third(bench, check, {.hostnqn = std::string(kOtherHost)});
   const std::uint32_t both[] = {manager.made(), manager.made()};
   for (const std::uint32_t one : both) {

@@ -276,16 +276,16 @@ CONFORMANCE_CASE(tcp_host_reports_a_wrong_data_digest, "tcp.host.digest.data-wro
   Scene scene(bench);
   Connection& io = scene.connect();
   check.precondition(io.ic_resp().get(tcp::ic_resp::ddgst_enable), "data digests are in use");
-  bool spoilt = false;
+  bool damaged = false;
   scene.middle.to_host = [&](Connection& c, std::vector<Bytes>& pdus) {
     if (c.qid().value_or(0) == 0 || !is(pdus.front(), PduType::c2h_data)) return;
     pdus.front().back() ^= 0x01;
-    spoilt = true;
+    damaged = true;
   };
   for (const std::size_t bytes : {std::size_t{4096}, std::size_t{kLarge}}) {
-    spoilt = false;
+    damaged = false;
     const auto status = bench.product().read(bench.nsid(), 0, bench.keep(Bytes(bytes))).wait_for(kLong);
-    check.precondition(spoilt, "C2HData reaches the host");
+    check.precondition(damaged, "C2HData reaches the host");
     const std::string what = "a read of " + std::to_string(bytes) + " bytes with wrong data digests";
     check.require(status.has_value(), what + " ends", "it still waits");
     check.that(!status->ok(), "the host reports that " + what + " failed", "it reports success");
@@ -300,7 +300,7 @@ CONFORMANCE_CASE(tcp_host_checks_the_digest_of_each_pdu, "tcp.host.digest.data-w
   Connection& io = scene.connect();
   check.precondition(io.ic_resp().get(tcp::ic_resp::ddgst_enable), "data digests are in use");
   std::size_t bad = 0;
-  bool spoilt = false;
+  bool damaged = false;
   // The data of a read come in four PDUs, of which one is damaged.
   scene.middle.to_host = [&](Connection& c, std::vector<Bytes>& pdus) {
     if (c.qid().value_or(0) == 0 || !is(pdus.front(), PduType::c2h_data)) return;
@@ -315,12 +315,12 @@ CONFORMANCE_CASE(tcp_host_checks_the_digest_of_each_pdu, "tcp.host.digest.data-w
       pdus.push_back(c.build(data_header(PduType::c2h_data, head.get(dp::cccid), offset, kPiece, flags), data.subspan(offset, kPiece)));
       if (i == bad) pdus.back().back() ^= 0x01;
     }
-    spoilt = true;
+    damaged = true;
   };
   for (bad = 0; bad < kPieces; ++bad) {
-    spoilt = false;
+    damaged = false;
     const auto status = bench.product().read(bench.nsid(), 0, bench.keep(Bytes(kPiece * kPieces))).wait_for(kLong);
-    check.precondition(spoilt, "C2HData of 4096 bytes reaches the host");
+    check.precondition(damaged, "C2HData of 4096 bytes reaches the host");
     const std::string what = "a read of four PDUs whose number " + std::to_string(bad) + " has a wrong data digest";
     check.require(status.has_value(), what + " ends", "it still waits");
     check.that(!status->ok(), what + " fails", "it is reported as a success");
@@ -336,18 +336,18 @@ CONFORMANCE_CASE(tcp_host_checks_the_digest_of_data_with_success, "tcp.host.dige
                  sends_malformed) {
   Scene scene(bench);
   scene.connect();
-  bool spoilt = false;
+  bool damaged = false;
   // Each try of the read is answered in this way.
   scene.middle.to_host = [&](Connection& c, std::vector<Bytes>& pdus) {
     if (c.qid().value_or(0) == 0) return;
     for (Bytes& pdu : pdus) {
       if (!is(pdu, PduType::c2h_data) || (View<tcp::CommonHeader>{pdu}.get(tcp::pdu::flags) & flag::success) == 0) continue;
       pdu.back() ^= 0x01;
-      spoilt = true;
+      damaged = true;
     }
   };
   const auto status = bench.product().read(bench.nsid(), 0, bench.keep(Bytes(4096))).wait_for(kLong);
-  check.precondition(spoilt, "C2HData with SUCCESS reaches the host");
+  check.precondition(damaged, "C2HData with SUCCESS reaches the host");
   check.require(status.has_value(), "the read ends", "it still waits");
   check.that(!status->ok(), "a read fails whose C2HData with SUCCESS has a wrong data digest", "it is reported as a success");
 }
@@ -355,15 +355,15 @@ CONFORMANCE_CASE(tcp_host_checks_the_digest_of_data_with_success, "tcp.host.dige
 CONFORMANCE_CASE(tcp_host_checks_the_digests_of_its_admin_queue, "tcp.host.digest.data-wrong", roles::host, kAsksForDigests,
                  sends_malformed) {
   Scene scene(bench);
-  bool spoilt = false, in_use = false;
+  bool damaged = false, in_use = false;
   scene.middle.to_host = [&](Connection& c, std::vector<Bytes>& pdus) {
     if (c.qid().value_or(1) != 0 || !is(pdus.front(), PduType::c2h_data)) return;
     in_use = c.ic_resp().get(tcp::ic_resp::ddgst_enable);
     pdus.front().back() ^= 0x01;
-    spoilt = true;
+    damaged = true;
   };
   const auto outcome = bench.product().connect({}).wait_for(kLong);
-  check.precondition(spoilt && in_use, "C2HData with digests reaches the host on its admin queue");
+  check.precondition(damaged && in_use, "C2HData with digests reaches the host on its admin queue");
   check.that(!outcome || !outcome->ok, "a host does not use Identify data with a wrong digest", "it is connected");
 }
 
@@ -372,15 +372,15 @@ CONFORMANCE_CASE(tcp_host_stays_after_a_wrong_data_digest, "tcp.host.digest.data
   Scene scene(bench);
   Connection& io = scene.connect();
   check.precondition(io.ic_resp().get(tcp::ic_resp::ddgst_enable), "data digests are in use");
-  bool spoilt = false;
+  bool damaged = false;
   scene.middle.to_host = [&](Connection& c, std::vector<Bytes>& pdus) {
-    if (spoilt || c.qid().value_or(0) == 0 || !is(pdus.front(), PduType::c2h_data)) return;
+    if (damaged || c.qid().value_or(0) == 0 || !is(pdus.front(), PduType::c2h_data)) return;
     pdus.front().back() ^= 0x01;
-    spoilt = true;
+    damaged = true;
   };
   Bytes& data = bench.keep(Bytes(4096));
   bench.product().read(bench.nsid(), 0, data).wait_for(kLong);
-  check.precondition(spoilt, "C2HData reaches the host");
+  check.precondition(damaged, "C2HData reaches the host");
   check.that(!io.ended(), "the connection goes on after a wrong data digest", "it ended");
   const auto again = bench.product().read(bench.nsid(), 8, data).wait_for(kLong);
   check.that(again.has_value() && again->ok(), "the next read succeeds");
