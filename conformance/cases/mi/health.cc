@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "conformance/cases/mi/commands.h"
 #include "conformance/cases/mi/structures.h"
 #include "conformance/runner/arranger.h"
 #include "model/drive/drive.h"
