@@ -76,19 +76,12 @@ CONFORMANCE_CASE(subsystem_health_in_band_is_that_of_smart, "mi.in-band.health.f
     check.equal("bit 7 of the inverted warnings", data[1] & 0x80, 0x80);
     // Other controllers may have warnings of their own.
     check.equal("warnings of the SMART log that are not told", data[1] & smart[0] & 0x3F, 0);
+    // How near the two of a real product are is not specified.
+    if (!bench.embedded()) continue;
+    const int kelvins = load_le<std::uint16_t>(&smart[1]);
+    check.that(is_celsius(data[2], kelvins), fmt::format("CTEMP is in degrees Celsius, near the {} kelvins of the SMART log", kelvins),
+               words(data[2]));
   }
-}
-
-CONFORMANCE_CASE(subsystem_temperature_in_band_is_that_of_smart, "mi.health.temperature", roles::controller, needs(tunnels),
-                 having_in_band) {
-  InBandScene scene(bench);
-  const int kelvins = load_le<std::uint16_t>(smart_of(scene, check).data() + 1);
-  const InBandAnswer answer = scene.receive(Opcode::subsystem_health_poll, 0, 0, {.room = 64});
-  if (!tunneled_success(check, answer, "the subsystem's health")) return;
-  const std::uint8_t code = answer.reply.data[2];
-  check.precondition(code != mi::kTemperatureStale && code != mi::kTemperatureFailed, "a temperature");
-  check.that(is_celsius(code, kelvins), fmt::format("CTEMP is in degrees Celsius, near the {} kelvins of the SMART log", kelvins),
-             words(code));
 }
 
 CONFORMANCE_CASE(a_restart_shows_in_band, "mi.in-band.health.changes", roles::controller, needs(tunnels), having_in_band) {

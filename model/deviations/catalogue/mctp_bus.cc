@@ -149,7 +149,8 @@ void first_entry_twice(Bytes& answer) {
   if (answer.size() >= 6 + 2 * size) std::copy_n(answer.begin() + 6, size, answer.begin() + 6 + static_cast<std::ptrdiff_t>(size));
 }
 void ends_at_once(Bytes& answer) { answer[4] = 0xFF; }
-void resolves_to_the_owner(Bytes& answer) { answer[4] = 8; }
+/// With the address of the device behind it. Where media have no addresses this would be legal: there nobody is named.
+void resolves_to_the_owner(Bytes& answer) { answer[4] = answer.size() > 5 ? 8 : 0xE6; }
 void hops_nowhere(Bytes& answer) { answer[4] = 0; }
 void hops_to_the_target(ByteView request, Bytes& answer) {
   if (shape::is(request, Command::query_hop) && shape::succeeded(answer)) answer[4] = request[3];
@@ -266,7 +267,7 @@ OWNER(owner_lists_the_first_devices, "mctp.bus.owner.routing", "the routing tabl
       ANSWER(get_routing_table, ends_at_once));
 OWNER(owner_takes_any_handle, "mctp.bus.owner.routing.handle", "any handle has entries behind it, none",
       hooks<ControlAnswers<&any_handle>>());
-OWNER(owner_resolves_to_itself, "mctp.bus.owner.resolve", "every EID is resolved to the owner",
+OWNER(owner_resolves_to_itself, "mctp.bus.owner.resolve", "every EID is resolved to the owner, at the address of the device",
       ANSWER(resolve_endpoint_id, resolves_to_the_owner));
 OWNER(owner_hops_to_its_neighbours, "mctp.bus.owner.hop", "Query Hop leads to who is on the same bus",
       hooks<ControlAnswers<&hops_to_the_target>>());

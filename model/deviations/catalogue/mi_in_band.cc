@@ -225,7 +225,8 @@ IN_BAND(controllers_in_band_that_are_not_there, "mi.in-band.read-ds.controller",
 IN_BAND(optional_commands_in_band_are_invented, "mi.in-band.read-ds.optional", "commands are listed that are not supported",
         Departs{departure::ds_optional_lies});
 IN_BAND(structures_in_band_are_invented, "mi.in-band.read-ds.type", "reserved types of structures succeed", Tolerate{"mi.read_ds.dtyp"});
-IN_BAND(kelvins_in_band, "mi.health.temperature", "the temperature of the subsystem is in kelvins", Departs{departure::health_temperature});
+IN_BAND(kelvins_in_band, "mi.in-band.health.form", "the temperature of the subsystem is in kelvins",
+        Departs{departure::health_temperature});
 IN_BAND(warnings_in_band_are_not_inverted, "mi.in-band.health.form", "warnings are not inverted",
         Departs{departure::health_warning_polarity});
 IN_BAND(nothing_changes_in_band, "mi.in-band.health.changes", "no change is ever told", Departs{departure::health_no_changes});
