@@ -66,7 +66,7 @@ class TcpAnswers final : public Judge {
     State& state = flows_[found->second];
     if (!state.over && state.wrong && seen.at.time - state.wrong->time < kSoon) {
       say(state.wrong->rule, seen.at,
-          fmt::format("{}, and the connection ends {}", state.wrong->what, state.wrong->cid ? "" : "without a C2HTermReq"));
+          fmt::format("{}, and the connection ends{}", state.wrong->what, state.wrong->cid ? "" : " without a C2HTermReq"));
     }
     state.over = true;
     waiting_.erase(found);

@@ -83,7 +83,7 @@ def test_zones_have_random_write_areas(place, fabricbench, start_target, tmp_pat
     for lba in (2062, 2050, 2050):
         done = fabricbench("host", "write", *to, "--lba", lba, "--file", data)
         assert done.code == 0, done.err
-    assert fabricbench("host", "zones", *to).out.splitlines()[2].split(maxsplit=3)[2:] == ["2048", "explicitly opened, random write area"]
+    assert fabricbench("host", "zones", *to).out.splitlines()[2].split(maxsplit=3)[2:] == ["2048", "closed, random write area"]
     assert fabricbench("host", "zone", *to, "--lba", 2051, "--action", "flush").code == 0
     assert fabricbench("host", "zones", *to).out.splitlines()[2].split()[2] == "2052"
     refused = fabricbench("host", "write", *to, "--lba", 2050, "--file", data)
