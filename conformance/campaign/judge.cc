@@ -18,7 +18,8 @@ void Judge::tell(WorldOutcome& outcome) const {
   if (!failed()) return;
   fault::Schedule struck;
   for (const fault::Strike& strike : outcome.strikes) struck.decisions.push_back(strike.decision);
-  const bool certain = !answer_.signature.empty();
+  // Damaged data is worse than a wrong answer to a fault, and is reported first where no fault excuses it.
+  const bool certain = !answer_.signature.empty() && (failure_.signature.empty() || struck.lies());
   const bool firm = certain || !failure_.signature.empty();
   const Fault& fault = certain ? answer_ : firm ? failure_ : promise_;
   std::string excuse;
