@@ -101,7 +101,7 @@ KERNEL_FAULTS = {
 
 
 @cell("tcp-campaign", "campaigns against nvmet over TCP: three of its known faults are found under faults of PDUs, replayed and shrunk",
-      kernels=KERNELS, limit_s=2400, recorded=False)
+      kernels=KERNELS, limit_s=2400, waits=True)
 def tcp_campaign(scene: Scene) -> str:
     with scene.guest() as guest:
         boot(guest, "tcp")
