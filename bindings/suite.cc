@@ -46,7 +46,9 @@ class Suite {
     product_ = or_throw(parse_product(dut, local));
     product_.slow = slow;
     if (is_library(product_)) load_library(product_);
-    if (is_virtual(product_) && !transport.empty()) {
+    if (is_library(product_) && !transport.empty()) {
+      choose_transport(product_, transport);
+    } else if (is_virtual(product_) && !transport.empty()) {
       product_.transport = transport;
     } else if (!transport.empty() && transport != product_.transport) {
       throw UserError("transport " + transport + ": the product is at " + product_.url);

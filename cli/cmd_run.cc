@@ -102,7 +102,7 @@ Product product_of(const RunArguments& arguments) {
   }
   if (is_library(product)) {
     load_library(product);
-    if (!arguments.selection.transport.empty()) product.transport = fabric_named(arguments.selection.transport, "a library");
+    if (!arguments.selection.transport.empty()) choose_transport(product, arguments.selection.transport);
   }
   choose_own_device(arguments.device, product);
   product.nonce = nonce();
@@ -133,8 +133,8 @@ std::vector<const CaseInfo*> cases_for(const Product& product, const Selection& 
   Selection wanted = selection;
   const std::vector<std::string> are = roles_of(product);
   if (!product.embedded && wanted.roles.empty()) wanted.roles = usual_roles_of(product);
-  // The rest is about the fabric, which is the bench's here.
-  if (is_library(product) && wanted.suites.empty() && wanted.cases.empty()) wanted.suites = {"nvme"};
+  // The rest is about the fabric or about MCTP, which are the bench's here.
+  if (is_library(product) && wanted.suites.empty() && wanted.cases.empty()) wanted.suites = {is_medium(product.transport) ? "mi" : "nvme"};
   for (const std::string& role : product.embedded ? std::vector<std::string>{} : wanted.roles) {
     if (std::ranges::find(are, role) != are.end()) continue;
     throw UserError("a product at " + product.url + " has the role " + fmt::format("{}", fmt::join(are, " or ")) +
@@ -330,8 +330,8 @@ int run_suite(const RunArguments& arguments) {
   RunResult run = run_cases(cases, options);
   facts.duration_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   progress.clear();
-  if (folder && (is_real_controller(options.product) || is_library(options.product)) && !run.stopped && !run.interrupted)
-    facts.product = ask_product(options.product);
+  const bool declares = is_real_controller(options.product) || (is_library(options.product) && !is_medium(options.product.transport));
+  if (folder && declares && !run.stopped && !run.interrupted) facts.product = ask_product(options.product);
   if (!run.interrupted && !run.stopped) {
     for (std::string& line : deviations_without_effect(options.deviations, run)) {
       std::fprintf(stderr, "fabricbench: %s\n", line.c_str());
@@ -384,6 +384,7 @@ void add_run(CLI::App& app, Outcome& outcome) {
            "  fabricbench run --dut verbs:rxe0 --local packet:veth1,192.0.2.9\n"
            "  fabricbench run --dut 'host:ssh root@lab fabricbench host drive' --local 192.0.2.1 --transport tcp\n"
            "  fabricbench run --dut lib:./engine.so --suite nvme --twice\n"
+           "  fabricbench run --dut lib:./engine.so --transport smbus\n"
            "  fabricbench run --dut tcp://127.0.0.1:4420 --arrange 'fabricbench target drive --control unix:disk.sock'\n"
            "  fabricbench run --case connect_refuses_sqsize_zero --deviation connect_takes_sqsize_zero\n",
            exit_codes("all as expected", "a FAIL, an ERROR, an unexpected pass or a missed canary"));

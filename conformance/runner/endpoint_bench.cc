@@ -9,6 +9,7 @@
 #include "conformance/runner/arranger.h"
 #include "conformance/runner/endpoint_neighbour.h"
 #include "conformance/runner/kernel_peer.h"
+#include "conformance/runner/library_product.h"
 #include "model/drive/drive.h"
 #include "model/drive/smbus_slaves.h"
 #include "model/mi/in_band.h"
@@ -163,12 +164,23 @@ Bytes primitive_message(std::uint8_t opcode, unsigned slot, std::uint16_t parame
 
 // ---- the bench ----
 
-/// The emulated drive and the medium that it shares with the bench.
-struct EndpointBench::Embedded {
-  Embedded(World& world, const Environment& environment, EmbeddedSetup setup)
+/// The medium that an emulated drive or a library shares with the bench.
+struct EndpointBench::Simulated {
+  Simulated(World& world, const EmbeddedSetup& setup)
       : segment(make_segment(world, setup)),
         bench_binding(segment->attach("bench", bench_address_on(setup.transport), true)),
-        product_binding(segment->attach("product", product_address_on(setup.transport))),
+        product_binding(segment->attach("product", product_address_on(setup.transport))) {}
+
+  std::unique_ptr<mctp::Segment> segment;
+  mctp::Binding& bench_binding;
+  mctp::Binding& product_binding;
+};
+
+/// The emulated drive.
+struct EndpointBench::Embedded {
+  Embedded(World& world, const Environment& environment, Simulated& simulated, EmbeddedSetup setup)
+      : segment(simulated.segment),
+        product_binding(simulated.product_binding),
         mi_hooks(environment.deviations->endpoint_hooks()),
         mctp_hooks(environment.deviations->mctp_hooks(deviations::Product::endpoint)) {
     setup.managed->drive.end.name = "product";
@@ -210,8 +222,7 @@ struct EndpointBench::Embedded {
     second_control = std::make_unique<mctp::Control>(*second_end, node->device());
   }
 
-  std::unique_ptr<mctp::Segment> segment;
-  mctp::Binding& bench_binding;
+  const std::unique_ptr<mctp::Segment>& segment;
   mctp::Binding& product_binding;
   std::unique_ptr<mi::EndpointHooks> mi_hooks;
   std::unique_ptr<mctp::EndpointHooks> mctp_hooks;
@@ -239,7 +250,7 @@ struct EndpointBench::Real {
 
 EndpointBench::EndpointBench(World& world, const Environment& environment) : Bench(world), environment_(environment) {
   const Product& product = *environment.product;
-  if (!product.embedded) {
+  if (!is_virtual(product)) {
     real_ = std::make_unique<Real>();
     eid_ = product.eid;
     if (product.transport == kKernelTransport) {
@@ -256,10 +267,15 @@ EndpointBench::EndpointBench(World& world, const Environment& environment) : Ben
   } else {
     EmbeddedSetup setup = environment.setup();
     const bool assigned = setup.managed->assigned;
-    embedded_ = std::make_unique<Embedded>(world, environment, std::move(setup));
-    embedded_->segment->set_filter(this);
-    raw_ = std::make_unique<RawMctp>(world, embedded_->bench_binding, kBenchEid, [this](Bytes frame) {
-      send_frame_on(*embedded_->segment, embedded_->bench_binding, std::move(frame));
+    simulated_ = std::make_unique<Simulated>(world, setup);
+    if (product.embedded) {
+      embedded_ = std::make_unique<Embedded>(world, environment, *simulated_, std::move(setup));
+    } else {
+      arranger_ = start_library_endpoint(world, simulated_->product_binding, setup.transport, product);
+    }
+    simulated_->segment->set_filter(this);
+    raw_ = std::make_unique<RawMctp>(world, simulated_->bench_binding, kBenchEid, [this](Bytes frame) {
+      send_frame_on(*simulated_->segment, simulated_->bench_binding, std::move(frame));
     });
     messages_ = raw_.get();
     if (environment.around().near_wrap) raw_->begin_near_wrap();
@@ -293,7 +309,7 @@ void EndpointBench::begin_after_reset() {
 
 void EndpointBench::finish() {
   if (arranger_) arranger_->end();
-  if (!embedded()) settle();
+  if (real_ != nullptr) settle();
 }
 
 Arranger& EndpointBench::arranger() {
@@ -322,7 +338,7 @@ void EndpointBench::settle() {
 }
 
 mctp::PhysicalAddress EndpointBench::address() const {
-  return embedded() ? product_address_on(environment_.transport) : mctp::PhysicalAddress{};
+  return simulated_ != nullptr ? product_address_on(environment_.transport) : mctp::PhysicalAddress{};
 }
 
 RawMctp& EndpointBench::peer() {
@@ -331,11 +347,12 @@ RawMctp& EndpointBench::peer() {
 }
 
 RawMctp& EndpointBench::another_peer() {
-  BENCH_ASSERT(embedded_ != nullptr && medium() != "serial", "a second controller is arranged{} over_buses");
+  BENCH_ASSERT(simulated_ != nullptr && medium() != "serial", "a second controller is arranged{} over_buses");
   if (other_raw_ == nullptr) {
-    mctp::Binding& binding = embedded_->segment->attach("bench 2", bench_address_on(medium(), 1));
-    other_raw_ = std::make_unique<RawMctp>(
-        world(), binding, kOtherBenchEid, [this, &binding](Bytes frame) { send_frame_on(*embedded_->segment, binding, std::move(frame)); });
+    mctp::Binding& binding = simulated_->segment->attach("bench 2", bench_address_on(medium(), 1));
+    other_raw_ = std::make_unique<RawMctp>(world(), binding, kOtherBenchEid, [this, &binding](Bytes frame) {
+      send_frame_on(*simulated_->segment, binding, std::move(frame));
+    });
     other_raw_->set_product(eid_, address());
     if (environment_.around().near_wrap) other_raw_->begin_near_wrap();
   }
@@ -423,7 +440,7 @@ void EndpointBench::change_slot(Bytes& body) const {
 void EndpointBench::say(Bytes body, const MiTerms& terms) {
   change_slot(body);
   mi::append_mic(body);
-  if (environment_.around().busy) embedded_->neighbour->talk(terms.tag);
+  if (environment_.around().busy && embedded_ != nullptr) embedded_->neighbour->talk(terms.tag);
   messages_->send_message(body, {.tag = terms.tag, .unit = terms.unit});
 }
 
@@ -501,9 +518,10 @@ bool EndpointBench::silent(Duration span) {
 }
 
 std::optional<Bytes> EndpointBench::smbus_read(std::uint8_t address, ByteView write, std::size_t count) {
-  BENCH_ASSERT(embedded_ != nullptr && medium() == "smbus", "plain slaves are read over_smbus");
+  BENCH_ASSERT(simulated_ != nullptr && medium() == "smbus", "plain slaves are read over_smbus");
+  if (embedded_ == nullptr) throw NotOffered{"the interface of libraries has NVMe-MI messages and no other SMBus transactions"};
   if (beside_ == nullptr) {
-    beside_ = static_cast<mctp::SmbusPort*>(&embedded_->segment->attach("bench beside MCTP", bench_address_on(medium(), kBesideMctp)));
+    beside_ = static_cast<mctp::SmbusPort*>(&simulated_->segment->attach("bench beside MCTP", bench_address_on(medium(), kBesideMctp)));
   }
   bool done = false;
   std::optional<Bytes> read;
@@ -513,79 +531,6 @@ std::optional<Bytes> EndpointBench::smbus_read(std::uint8_t address, ByteView wr
   });
   BENCH_ASSERT(world().run_until([&] { return done; }, Duration::s(10)), "a transaction on the bus ends");
   return read;
-}
-
-// ---- exploring ----
-
-namespace {
-
-void read_ports(EndpointBench& bench, EndpointFacts& facts, std::size_t count) {
-  for (std::uint32_t port = 0; port < count; ++port) {
-    const MiAnswer info =
-        bench.command(mi::Opcode::read_data_structure, port << 16 | static_cast<std::uint32_t>(mi::DataType::port_information) << 24);
-    Bytes bytes(info.data().begin(), info.data().end());
-    bytes.resize(mi::PortInfo::size);
-    facts.ports.push_back(std::move(bytes));
-  }
-  const auto kind = bench.medium() == "pcie" ? mi::PortType::pcie : mi::PortType::two_wire;
-  facts.port = facts.port_of(kind).value_or(std::uint8_t{0});
-  if (!bench.at_second_port()) return;
-  for (std::size_t port = 0; port < facts.ports.size(); ++port) {
-    if (facts.port_info(port).get(mi::port_info::prttyp) == kind) facts.port = static_cast<std::uint8_t>(port);
-  }
-}
-
-/// A product that takes no EID is asked as it is: what it does wrong is for its cases to say.
-void give_eid(EndpointBench& bench) {
-  try {
-    bench.assign();
-  } catch (const CannotArrange&) {
-  }
-}
-
-void ask_control(EndpointBench& bench, EndpointFacts& facts) {
-  try {
-    const ControlAnswer types = bench.control(Command::get_message_type_support);
-    facts.answers = facts.answers || types.answered();
-    if (types.ok() && !types.data().empty()) {
-      facts.message_types.assign(types.data().begin() + 1, types.data().end());
-    }
-    facts.uuid = bench.control(Command::get_endpoint_uuid).ok();
-  } catch (const CannotArrange&) {
-    facts.control = false;
-  }
-}
-
-}  // namespace
-
-EndpointFacts explore_endpoint(EndpointBench& bench, Declared& found) {
-  EndpointFacts facts;
-  facts.packets = facts.frames = bench.medium() != kKernelTransport;
-  facts.media = bench.embedded();
-  if (!bench.embedded()) give_eid(bench);
-  ask_control(bench, facts);
-  const auto structure = [&](mi::DataType type, std::uint16_t cntlid) {
-    MiAnswer answer = bench.command(mi::Opcode::read_data_structure, static_cast<std::uint32_t>(type) << 24 | cntlid);
-    facts.answers = facts.answers || answer.answered();
-    return answer;
-  };
-  const MiAnswer subsystem = structure(mi::DataType::subsystem_information, 0);
-  found.known = facts.answers;
-  if (!subsystem.ok() || subsystem.data().size() < 3) {
-    found.why = "Read NVMe-MI Data Structure: " + subsystem.describe();
-    return facts;
-  }
-  facts.major = subsystem.data()[1];
-  facts.minor = subsystem.data()[2];
-  facts.status_reporting = subsystem.data().size() > 3 && (subsystem.data()[3] & 1) != 0;
-  read_ports(bench, facts, std::min<std::size_t>(subsystem.data()[0] + 1u, 8));
-  const MiAnswer list = structure(mi::DataType::controller_list, 0);
-  facts.controllers = mi::parse_controller_list(list.data()).value_or(std::vector<std::uint16_t>{});
-  if (!facts.controllers.empty()) {
-    const MiAnswer optional = structure(mi::DataType::supported_commands, facts.controllers.front());
-    facts.optional = mi::parse_command_list(optional.data()).value_or(std::vector<mi::SupportedCommand>{});
-  }
-  return facts;
 }
 
 }  // namespace fb::conformance

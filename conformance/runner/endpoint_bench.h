@@ -244,6 +244,7 @@ class EndpointBench final : public Bench, private mctp::FrameFilter {
 
  private:
   class Neighbour;
+  struct Simulated;
   struct Embedded;
   struct Real;
   mctp::FrameVerdict on_frame(mctp::FrameContext& context) override;
@@ -254,6 +255,7 @@ class EndpointBench final : public Bench, private mctp::FrameFilter {
   Environment environment_;
   mctp::Eid eid_ = kProductEid;
   std::vector<SeenFrame> frames_;
+  std::unique_ptr<Simulated> simulated_;
   std::unique_ptr<Embedded> embedded_;
   std::unique_ptr<Real> real_;
   std::unique_ptr<RawMctp> raw_;

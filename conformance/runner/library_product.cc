@@ -1,8 +1,13 @@
 #include "conformance/runner/library_product.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <map>
 #include <utility>
 
+#include "conformance/runner/case.h"
+#include "model/drive/options.h"
 #include "model/library/front.h"
 #include "model/transport/transfer_limit.h"
 
@@ -35,6 +40,12 @@ class LibraryArranger : public Arranger {
   void link(std::uint8_t, bool) override { refuse(); }
   void command_time(Duration) override { refuse(); }
 
+ protected:
+  static void finish(library::Front& front) {
+    front.end();
+    if (!front.fault().empty()) throw LibraryFault{front.fault()};
+  }
+
  private:
   [[noreturn]] static void refuse() { throw CannotArrange{"a product that is a library cannot be arranged"}; }
 };
@@ -62,10 +73,7 @@ class LibraryController final : public LibraryArranger {
 
   Endpoint at() const { return listener_->local(); }
 
-  void end() override {
-    front_.end();
-    if (!front_.fault().empty()) throw LibraryFault{front_.fault()};
-  }
+  void end() override { finish(front_); }
 
  private:
   template <class Fabric>
@@ -76,6 +84,26 @@ class LibraryController final : public LibraryArranger {
 
   std::unique_ptr<DeviceStack> device_;
   std::unique_ptr<transport::ControllerFabric> listener_;  // outlives the front's channels
+  library::Front front_;
+};
+
+/// A management endpoint; MCTP and its control messages are the bench's.
+class LibraryEndpoint final : public LibraryArranger {
+ public:
+  LibraryEndpoint(World& world, mctp::Binding& binding, std::string_view medium, const Product& product)
+      : node_(world, binding, mi::drive_node_options(), {.name = "product"}), front_(world, library_of(product)) {
+    front_.begin(node_.endpoint(), medium == "pcie" ? FB_MI_PCIE : FB_MI_TWO_WIRE, [this](bool keep_eid) {
+      if (keep_eid) {
+        node_.endpoint().reset();
+      } else {
+        node_.reset();
+      }
+    });
+  }
+  void end() override { finish(front_); }
+
+ private:
+  mctp::SimpleDevice node_;
   library::Front front_;
 };
 
@@ -91,13 +119,37 @@ const std::shared_ptr<library::Library>& library_of(const Product& product) {
   return library;
 }
 
-void load_library(Product& product) { product.nqn = library_of(product)->table().subnqn; }
+void load_library(Product& product) {
+  const library::Library& library = *library_of(product);
+  if (library.has_commands()) {
+    product.nqn = library.table().subnqn;
+  } else {
+    product.transport = kMedia.front();
+  }
+}
+
+void choose_transport(Product& product, const std::string& transport) {
+  const library::Library& library = *library_of(product);
+  const bool fabric = transport == fabrics::kTcp || transport == fabrics::kRdma;
+  const bool medium = std::ranges::find(kMedia, transport) != kMedia.end();
+  if (!fabric && !medium)
+    throw UserError("--transport " + transport + ": a library is tested over tcp or rdma, its NVMe-MI over " +
+                    fmt::format("{}", fmt::join(kMedia, ", ")));
+  if (fabric && !library.has_commands())
+    throw UserError("--transport " + transport + ": " + product.url + " has no command(), NVMe-MI alone");
+  if (medium && !library.has_messages()) throw UserError("--transport " + transport + ": " + product.url + " has no mi_message()");
+  product.transport = transport;
+}
 
 std::unique_ptr<Arranger> start_library(World& world, const ControllerPlace& place, EmbeddedSetup& setup, const Product& product,
                                         Endpoint& at) {
   auto made = std::make_unique<LibraryController>(world, place, setup, product);
   at = made->at();
   return made;
+}
+
+std::unique_ptr<Arranger> start_library_endpoint(World& world, mctp::Binding& binding, std::string_view medium, const Product& product) {
+  return std::make_unique<LibraryEndpoint>(world, binding, medium, product);
 }
 
 }  // namespace fb::conformance

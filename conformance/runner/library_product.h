@@ -12,6 +12,9 @@
 namespace fb::library {
 class Library;
 }
+namespace fb::mctp {
+class Binding;
+}
 
 namespace fb::conformance {
 
@@ -23,8 +26,10 @@ inline bool is_virtual(const Product& product) { return product.embedded || is_l
 
 /// The product's library, loaded once in a process. UserError where that is impossible.
 const std::shared_ptr<library::Library>& library_of(const Product& product);
-/// Loads it, and takes over the name of its subsystem.
+/// Loads it, and takes over the name of its subsystem. Of a library with NVMe-MI alone the transport is a medium.
 void load_library(Product& product);
+/// The product is reached over that transport: a fabric for NVMe commands, a medium for NVMe-MI. UserError where it is not.
+void choose_transport(Product& product, const std::string& transport);
 
 /// What the library did that its interface does not allow: thrown at the end of a case.
 struct LibraryFault {
@@ -37,5 +42,8 @@ inline constexpr std::string_view kLibraryFault = "the library broke the rules o
 /// there is one. Nothing can be arranged.
 std::unique_ptr<Arranger> start_library(World& world, const ControllerPlace& place, EmbeddedSetup& setup, const Product& product,
                                         Endpoint& at);
+
+/// The same for a management endpoint on a simulated medium; binding and medium outlive it.
+std::unique_ptr<Arranger> start_library_endpoint(World& world, mctp::Binding& binding, std::string_view medium, const Product& product);
 
 }  // namespace fb::conformance

@@ -1,4 +1,5 @@
 /* A command engine as a library: `fabricbench run --dut lib:./engine.so` tests it in virtual time, without a transport of its own.
+ * It executes NVMe commands, or NVMe-MI messages (`--transport smbus`, `serial` or `pcie`), or both.
  *
  * The library exports one function, fabricbench_product(). The bench plays the fabric: it accepts connections, reads capsules,
  * checks SGLs, moves data, keeps SQHD and the bounds of queues, and calls the library for what a controller decides: Connect,
@@ -12,6 +13,10 @@
  *   library   wants the data        -> bench->fetch(bench, handle, bytes)
  *   bench     the data is there     -> on_data(product, handle, data, bytes)
  *   library   is done               -> bench->complete(bench, handle, cqe)
+ *
+ *   bench     NVMe-MI message came  -> mi_message(product, message)
+ *   library   has the response      -> bench->mi_send(bench, response)
+ *   bench     it has left           -> mi_sent(product, id, 1)
  *
  * Threads and time. One thread calls the library, one call at a time; services may be called from inside these calls alone, and no
  * service calls the library back before the call that is in progress has returned. Time is virtual and stands still during a call:
@@ -52,6 +57,40 @@ typedef uint16_t fb_status;
  * command is void: after queue_gone() or end_queue() for its queue, after end_controller(), and after a property_set() that cleared
  * CC.EN (all commands of the controller). Services that name a void command have no effect. */
 typedef uint64_t fb_handle;
+
+/* A message of NVMe-MI, or its first packet. The bench plays MCTP: packets, tags, EIDs, control messages and the medium. */
+typedef struct fb_mi_message {
+  uint8_t eid;       /* of the other side */
+  uint8_t self;      /* ours; of a request: as it was sent (0 is the null EID). Sending with 0: the endpoint's own */
+  uint8_t tag;       /* 0 to 7 */
+  uint8_t tag_owner; /* TO: 1 in requests, and in messages with a tag of mi_take_tag(); 0 in responses */
+  /* Where the other side is on the medium. A response is sent there; 0 bytes: where packets of that EID come from. */
+  uint8_t address[2];
+  uint8_t address_bytes;
+  uint8_t reserved;
+  uint32_t unit; /* sending: most bytes of payload in a packet, 64 or more; 0 in messages that came */
+  uint32_t bytes;
+  const void*
+      body; /* from the byte with IC and the message type (84h) to the message integrity check, which the library checks and makes */
+} fb_mi_message;
+
+/* Why a message that had begun came to nothing, of mi_abandoned(). */
+enum { FB_MI_RESTARTED, FB_MI_TIMED_OUT, FB_MI_OUT_OF_SEQUENCE, FB_MI_UNIT_CHANGED, FB_MI_TOO_LONG };
+/* Why a packet was dropped, of mi_dropped(). */
+enum {
+  FB_MI_UNEXPECTED_PART,
+  FB_MI_PHYSICAL_LAYER,
+  FB_MI_UNEXPECTED_TAG,
+  FB_MI_UNKNOWN_DESTINATION,
+  FB_MI_NO_ROUTE,
+  FB_MI_HEADER_VERSION,
+  FB_MI_UNIT_UNSUPPORTED,
+  FB_MI_MESSAGE_TYPE,
+  FB_MI_TOO_SHORT
+};
+/* The medium of the management endpoint, as PRTTYP of its port has it; 0: none, the run is about NVMe commands. A serial line is
+ * managed like a two-wire port. */
+enum { FB_MI_NONE = 0, FB_MI_PCIE = 1, FB_MI_TWO_WIRE = 2 };
 
 typedef struct fb_bench fb_bench;
 /* What the bench offers. Each function is given the pointer that create() got. */
@@ -96,6 +135,28 @@ struct fb_bench {
 
   /* A line for the trace of the case (reports show it). */
   void (*trace)(fb_bench* bench, const char* text);
+
+  /* ---- NVMe-MI: for a library with mi_message(). `size` says whether these are there. ---- */
+
+  uint8_t mi_medium;    /* FB_MI_NONE, FB_MI_PCIE or FB_MI_TWO_WIRE */
+  uint32_t mi_unit_max; /* the largest payload of a packet that the medium takes */
+  /* Queues a message, whose packets leave one after the other as the medium takes them; packets of messages with different tags may mix.
+   * The bench copies the body. Returns its id: never 0, never used twice. mi_sent() follows when its last packet has left. */
+  uint64_t (*mi_send)(fb_bench* bench, const fb_mi_message* message);
+  /* Stops between two packets until mi_resume(). No effect on what has left. */
+  void (*mi_hold)(fb_bench* bench, uint64_t id);
+  void (*mi_resume)(fb_bench* bench, uint64_t id);
+  /* Nothing more of it leaves. mi_sent() does not follow. */
+  void (*mi_withdraw)(fb_bench* bench, uint64_t id);
+  /* Packets of it that have left; 0 once all have. */
+  uint32_t (*mi_packets_sent)(fb_bench* bench, uint64_t id);
+  /* The largest payload of a packet that is taken from now on; larger packets are dropped. 64 until changed. */
+  void (*mi_set_unit)(fb_bench* bench, uint32_t unit);
+  /* A tag of our own towards an EID, for a message that is no response (Asynchronous Event Message); -1 where all eight are taken. */
+  int32_t (*mi_take_tag)(fb_bench* bench, uint8_t eid);
+  void (*mi_release_tag)(fb_bench* bench, uint8_t eid, uint8_t tag);
+  /* The management endpoint was reset: MCTP forgets what is on its way in and out, and the EID unless it is to stay. */
+  void (*mi_reset)(fb_bench* bench, uint8_t keep_eid);
 };
 
 /* A Connect that the bench found well formed: RECFMT, the length of its data, the ends and the syntax of its names, a SQSIZE within
@@ -126,7 +187,9 @@ typedef struct fb_connected {
   uint16_t invalid_offset;
 } fb_connected;
 
-/* What the library offers. Static; the bench never changes or frees it. Functions that are not marked optional must be there. */
+/* What the library offers. Static; the bench never changes or frees it. Functions that are not marked optional must be there, with one
+ * exception: a library with mi_message() and without command() has no NVMe commands, and the limits, connect(), queue_gone(),
+ * property_get(), property_set() and on_data() are not needed either. */
 typedef struct fb_product {
   uint32_t abi;  /* FB_PRODUCT_ABI */
   uint32_t size; /* sizeof(fb_product) of the library */
@@ -164,6 +227,21 @@ typedef struct fb_product {
   void (*on_data)(void* product, fb_handle handle, const void* data, uint32_t bytes, fb_status status);
   /* Optional without timers. */
   void (*on_timer)(void* product, uint64_t id);
+
+  /* ---- NVMe-MI: optional. `size` may end before it. ---- */
+
+  /* A message of type 4 that came whole and is at most mi_bytes long (0: 4,224). */
+  void (*mi_message)(void* product, const fb_mi_message* message);
+  uint32_t mi_bytes;
+  /* Optional. The first of several packets came: `body` and `bytes` are what it brought. A command slot is in state Receive from then on.
+   */
+  void (*mi_started)(void* product, const fb_mi_message* first);
+  /* Optional. What began with mi_started() came to nothing. */
+  void (*mi_abandoned)(void* product, uint8_t eid, uint8_t tag, uint8_t tag_owner, int why);
+  /* Optional. The last packet of a message has left, or the medium gave it up (`delivered` 0). */
+  void (*mi_sent)(void* product, uint64_t id, uint8_t delivered);
+  /* Optional. A packet was dropped on its way in (it raises bits of Get State). */
+  void (*mi_dropped)(void* product, int why);
 } fb_product;
 
 /* The entry: what `fabricbench run --dut lib:FILE` looks for. Called once, before everything else. */

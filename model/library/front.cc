@@ -40,6 +40,17 @@ void Front::begin(const transport::ControllerFabricFacts& facts, std::size_t tra
   services_->table.msdbd = facts.msdbd;
   services_->table.trtype = facts.trtype;
   services_->table.transfer_bytes = static_cast<std::uint32_t>(transfer_bytes);
+  create();
+}
+
+void Front::begin(mctp::Port& port, std::uint8_t medium, std::function<void(bool)> reset) {
+  services_->table.mi_medium = medium;
+  services_->table.mi_unit_max = static_cast<std::uint32_t>(port.unit_max());
+  management_ = std::make_unique<FrontManagement>(*this, port, std::move(reset));
+  create();
+}
+
+void Front::create() {
   const Turn turn(*this);
   void* made = nullptr;
   if (!run("create()", [&] { made = table().create(&services_->table, world_.seed()); })) return;
@@ -57,6 +68,7 @@ void Front::end() {
     product_ = nullptr;
   }
   services_->front = nullptr;
+  management_ = nullptr;
   put_off_.clear();
   timers_.clear();
   if (std::string late = library_->take_late(); !late.empty()) blame(late);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/rng.h"
+#include "model/library/front_management.h"
 #include "model/library/front_queue.h"
 #include "model/library/library.h"
 #include "sim/core/world.h"
@@ -26,6 +27,8 @@ class Front final : public transport::ControllerAcceptor {
 
   /// Makes the product, which is reached over such a fabric; where that fails, fault() says why and every connection is closed.
   void begin(const transport::ControllerFabricFacts& facts, std::size_t transfer_bytes);
+  /// The same for a management endpoint of this port, which outlives it. `reset`: see FrontManagement.
+  void begin(mctp::Port& port, std::uint8_t medium, std::function<void(bool)> reset);
   /// What the library did that its interface does not allow, the first of it; "" as long as there is nothing.
   const std::string& fault() const { return fault_; }
   /// Destroys the product, and ends its connections. Nothing reaches the library afterwards.
@@ -35,6 +38,7 @@ class Front final : public transport::ControllerAcceptor {
 
  private:
   friend class FrontQueue;
+  friend class FrontManagement;
   friend struct Services;
   struct Association {
     void* controller = nullptr;  ///< the library's pointer
@@ -85,6 +89,7 @@ class Front final : public transport::ControllerAcceptor {
   const fb_product& table() const { return library_->table(); }
   /// Runs at once, or after the call of the library that is in progress.
   void after_call(std::function<void()> then);
+  void create();
   void blame(const std::string& what);
   void die(const std::string& what);
   void queue_gone(void* controller, std::uint16_t qid);
@@ -135,6 +140,7 @@ class Front final : public transport::ControllerAcceptor {
   std::vector<bool> completed_;  ///< by handle
   std::vector<std::unique_ptr<FrontQueue>> queues_;
   std::vector<std::unique_ptr<Association>> associations_;
+  std::unique_ptr<FrontManagement> management_;
   std::map<std::uint64_t, std::unique_ptr<LibraryTimer>> timers_;
   std::unique_ptr<LibraryTimer> spent_;
   Timer<Front, &Front::reap> reaper_{"library.front.reap", *this};
@@ -147,6 +153,10 @@ struct Services {
   Library* library = nullptr;
   Services(Front& of, Library& from);
   static Front* front_of(fb_bench* bench, const char* service);
+  static FrontManagement* management_of(fb_bench* bench, const char* service);
+
+ private:
+  void serve_management();
 };
 
 }  // namespace fb::library

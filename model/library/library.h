@@ -24,7 +24,10 @@ class Library {
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
-  const fb_product& table() const { return *table_; }
+  /// What an older table does not have is null here.
+  const fb_product& table() const { return table_; }
+  bool has_commands() const { return table_.command != nullptr; }
+  bool has_messages() const { return table_.mi_message != nullptr; }
   /// What an instance of the product is given as its bench.
   Services& serve(Front& front);
   /// A service was called for an instance that is gone, "" if none was; and forgets it.
@@ -36,7 +39,7 @@ class Library {
   std::vector<std::unique_ptr<Services>> served_;
   std::string late_;
   void* handle_ = nullptr;
-  const fb_product* table_ = nullptr;
+  fb_product table_ = {};
 };
 
 /// Calls into a library. Empty: it returned. Otherwise why it did not: the signal that it got, an exception that it threw, or that

@@ -19,6 +19,14 @@ Front* Services::front_of(fb_bench* bench, const char* service) {
   return services.front->inside_ ? services.front : nullptr;
 }
 
+/// The same where the product is a management endpoint.
+FrontManagement* Services::management_of(fb_bench* bench, const char* service) {
+  Front* const at = front_of(bench, service);
+  if (at == nullptr) return nullptr;
+  if (at->management_ == nullptr) at->blame(fmt::format("{}() in a run about NVMe commands (mi_medium is 0)", service));
+  return at->management_.get();
+}
+
 Services::Services(Front& of, Library& from) : front(&of), library(&from) {
   static_assert(offsetof(Services, table) == 0, "the library's pointer is ours");
   table.abi = FB_PRODUCT_ABI;
@@ -69,6 +77,40 @@ Services::Services(Front& of, Library& from) : front(&of), library(&from) {
     event.label = "library.trace";
     event.text = text;
     at->world_.trace().emit(event);
+  };
+  serve_management();
+}
+
+void Services::serve_management() {
+  table.mi_send = [](fb_bench* bench, const fb_mi_message* message) -> std::uint64_t {
+    FrontManagement* const at = management_of(bench, "mi_send");
+    return at != nullptr ? at->send(message) : 0;
+  };
+  table.mi_hold = [](fb_bench* bench, std::uint64_t id) {
+    if (FrontManagement* const at = management_of(bench, "mi_hold")) at->port().hold(id);
+  };
+  table.mi_resume = [](fb_bench* bench, std::uint64_t id) {
+    if (FrontManagement* const at = management_of(bench, "mi_resume")) at->port().resume(id);
+  };
+  table.mi_withdraw = [](fb_bench* bench, std::uint64_t id) {
+    if (FrontManagement* const at = management_of(bench, "mi_withdraw")) at->port().withdraw(id);
+  };
+  table.mi_packets_sent = [](fb_bench* bench, std::uint64_t id) -> std::uint32_t {
+    FrontManagement* const at = management_of(bench, "mi_packets_sent");
+    return at != nullptr ? static_cast<std::uint32_t>(at->port().packets_sent(id)) : 0;
+  };
+  table.mi_set_unit = [](fb_bench* bench, std::uint32_t unit) {
+    if (FrontManagement* const at = management_of(bench, "mi_set_unit")) at->set_unit(unit);
+  };
+  table.mi_take_tag = [](fb_bench* bench, std::uint8_t eid) -> std::int32_t {
+    FrontManagement* const at = management_of(bench, "mi_take_tag");
+    return at != nullptr ? at->take_tag(eid) : -1;
+  };
+  table.mi_release_tag = [](fb_bench* bench, std::uint8_t eid, std::uint8_t tag) {
+    if (FrontManagement* const at = management_of(bench, "mi_release_tag")) at->release_tag(eid, tag);
+  };
+  table.mi_reset = [](fb_bench* bench, std::uint8_t keep_eid) {
+    if (FrontManagement* const at = management_of(bench, "mi_reset")) at->reset(keep_eid != 0);
   };
 }
 

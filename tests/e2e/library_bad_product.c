@@ -63,6 +63,36 @@ static void bad_command(void* product, void* controller, uint16_t qid, const voi
   if (chosen && has("twice")) bench->complete(bench, handle, cqe);
 }
 
+/* CRC-32C, as a message integrity check has it. */
+static uint32_t crc(const uint8_t* bytes, uint32_t count) {
+  uint32_t value = 0xFFFFFFFFu;
+  for (uint32_t i = 0; i < count; ++i) {
+    value ^= bytes[i];
+    for (int bit = 0; bit < 8; ++bit) value = value >> 1 ^ (value & 1 ? 0x82F63B78u : 0);
+  }
+  return ~value;
+}
+
+/* Every request is answered with Invalid Command Opcode. */
+static void mi_message(void* product, const fb_mi_message* message) {
+  (void)product;
+  uint8_t body[12] = {0x84, 0, 0, 0, 3};
+  int* volatile nowhere = (int*)8;
+  if (message->bytes < 12) return;
+  if (has("mi_crash")) *nowhere = 1;
+  body[1] = (uint8_t)(0x80 | ((const uint8_t*)message->body)[1]);
+  put(body + 8, crc(body, 8), 4);
+  fb_mi_message reply = *message;
+  reply.self = 0;
+  reply.tag_owner = 0;
+  reply.unit = has("mi_unit") ? 8 : 64;
+  reply.bytes = sizeof(body);
+  reply.body = has("mi_bad_pointer") ? (const void*)8 : body;
+  if (has("mi_tag")) reply.tag = 8;
+  if (has("mi_set_unit")) bench->mi_set_unit(bench, 63);
+  bench->mi_send(bench, &reply);
+}
+
 const fb_product* fabricbench_product(void) {
   static fb_product table;
   honest = honest_product();
@@ -70,6 +100,14 @@ const fb_product* fabricbench_product(void) {
   table.create = bad_create;
   table.connect = bad_connect;
   table.command = bad_command;
+  if (getenv("LIBRARY_MI") != NULL) {
+    table.mi_message = mi_message;
+    table.command = NULL; /* NVMe-MI alone: the rest of NVMe commands is not looked at */
+    table.connect = NULL;
+    table.subnqn = NULL;
+  }
+  if (has("mi_bytes")) table.mi_bytes = 8;
+  if (has("old")) table.size = (uint32_t)offsetof(fb_product, mi_message);
   if (has("null")) return NULL;
   if (has("abi")) table.abi = 99;
   if (has("size")) table.size = 16;

@@ -37,6 +37,59 @@ def test_the_embedded_subsystem_gets_the_same_verdicts(fabricbench, transport):
     assert all(judged[name] == "inconclusive" for name in different)
 
 
+@pytest.mark.parametrize("medium", ["smbus", "serial", "pcie"])
+def test_the_embedded_endpoint_gets_the_same_verdicts(fabricbench, medium):
+    options = ["--suite", "mi,mctp", "--transport", medium, "--json"]
+    behind = verdicts(fabricbench("run", "--dut", f"lib:{EMBEDDED}", *options))
+    plain = verdicts(fabricbench("run", "--role", "endpoint", *options))
+    judged = {name: verdict for name, verdict in behind.items() if verdict != "skip"}
+    assert len(judged) > 250
+    assert {name: (plain.get(name), verdict) for name, verdict in judged.items() if plain.get(name) != verdict} == {}
+
+
+def test_an_endpoint_behind_the_interface_runs_in_lanes(fabricbench):
+    run = fabricbench("run", "--dut", f"lib:{EMBEDDED}", "--transport", "smbus", "--lanes", "all", "--twice", "--json")
+    assert run.code == 0, run.out[-2000:]
+    assert {one["suite"] for one in run.json["cases"]} == {"mi"}, "MCTP is the bench's"
+    assert {one["lane"] for one in run.json["cases"]} >= {"plain", "mi-other-slot"}
+
+
+def with_messages(**more):
+    return {**os.environ, "LIBRARY_MI": "1", **more}
+
+
+def test_a_library_of_messages_alone_is_met_on_a_medium(fabricbench):
+    run = fabricbench("run", "--dut", f"lib:{BAD}", "--json", env=with_messages())
+    assert run.code == 1
+    assert {one["suite"] for one in run.json["cases"]} == {"mi"} and {one["transport"] for one in run.json["cases"]} == {"smbus"}
+    assert any("Invalid Command Opcode" in json.dumps(one) for one in run.json["cases"] if one["verdict"] == "fail")
+
+
+@pytest.mark.parametrize("defect, line", [
+    ("mi_crash", "the library crashed with SIGSEGV (bad address) in mi_message()"),
+    ("mi_bad_pointer", "the library crashed with SIGSEGV (bad address) in mi_message()"),
+    ("mi_tag", "mi_send() of 12 bytes with tag 8"),
+    ("mi_unit", "unit 8"),
+    ("mi_set_unit", "mi_set_unit(63): not 64 to"),
+])
+def test_wrong_use_of_messages_is_named(fabricbench, defect, line):
+    run = fabricbench("run", "--dut", f"lib:{BAD}", "--json", env=with_messages(LIBRARY_DEFECT=defect))
+    assert run.code == 1, run.err
+    failed = [one for one in run.json["cases"] if one["verdict"] == "fail"]
+    assert any(line in json.dumps(one) for one in failed), json.dumps(failed, indent=1)[:3000]
+
+
+def test_a_table_without_messages_is_an_older_one(fabricbench):
+    run = fabricbench("run", "--dut", f"lib:{BAD}", "--case", "identify_of_a*", env={**os.environ, "LIBRARY_DEFECT": "old"})
+    assert run.code == 0, run.out
+    for environment, line in [({**os.environ, "LIBRARY_DEFECT": "old"}, "has no mi_message()"),
+                              (with_messages(LIBRARY_DEFECT="mi_bytes"), "'mi_bytes' is not 0 or 64 to 65536")]:
+        run = fabricbench("run", "--dut", f"lib:{BAD}", "--transport", "smbus", env=environment)
+        assert run.code == 2 and line in run.err, run.err
+    run = fabricbench("run", "--dut", f"lib:{BAD}", "--transport", "tcp", env=with_messages())
+    assert run.code == 2 and "has no command()" in run.err
+
+
 def test_two_runs_are_the_same(fabricbench):
     runs = [fabricbench("run", "--dut", f"lib:{BAD}", "--twice", "--json") for _ in range(2)]
     assert [run.code for run in runs] == [0, 0], runs[0].out[-2000:]
@@ -93,7 +146,8 @@ def test_what_cannot_be_loaded_is_refused(fabricbench, tmp_path):
                           (["--dut", f"lib:{BAD}", "--local", "127.0.0.1"], "a library needs none"),
                           (["--dut", f"lib:{BAD}", "--slow"], "in virtual time every case is run"),
                           (["--dut", f"lib:{BAD}", "--arrange", "true"], "--arrange is for"),
-                          (["--dut", f"lib:{BAD}", "--transport", "serial"], "a library is tested over tcp or rdma"),
+                          (["--dut", f"lib:{BAD}", "--transport", "serial"], "has no mi_message()"),
+                          (["--dut", f"lib:{BAD}", "--transport", "kernel"], "a library is tested over tcp or rdma, its NVMe-MI over smbus"),
                           (["--dut", f"lib:{BAD}", "--deviation", "connect_takes_sqsize_zero"], "cannot change lib:")]:
         run = fabricbench("run", *options)
         assert run.code == 2

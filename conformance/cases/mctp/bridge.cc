@@ -40,6 +40,23 @@ void crosses(Check& check, PlayedDevice& from, PlayedDevice& to, const mctp::Phy
   }
 }
 
+/// Who answers a Get Endpoint ID to that EID.
+std::vector<mctp::Eid> who_answers(PlayedDevice& from, mctp::Eid to) {
+  from.raw().forget();
+  MctpPacket asked = from.raw().packet({0x00, 0x83, static_cast<std::uint8_t>(Command::get_endpoint_id)});
+  asked.destination = to;
+  asked.tag = 6;
+  from.raw().send(asked);
+  from.raw().wait_until_said();
+  std::vector<mctp::Eid> found;
+  while (auto seen = from.raw().next_packet(Duration::ms(300))) {
+    const Bytes& payload = seen->packet.payload;
+    const bool answer = payload.size() > 1 && (payload[0] & 0x7F) == 0 && (payload[1] & 0x80) == 0;
+    if (answer && !seen->packet.owner) found.push_back(seen->packet.source);
+  }
+  return found;
+}
+
 }  // namespace
 
 CONFORMANCE_CASE(bridges_hand_packets_on, "mctp.bridge.forward", roles::bus, over_buses) {
@@ -51,6 +68,9 @@ CONFORMANCE_CASE(bridges_hand_packets_on, "mctp.bridge.forward", roles::bus, ove
   crosses(check, scene.other, scene.farther, bridge_seen_by(scene.farther), "through the bridge to another device");
   crosses(check, scene.farther, scene.near, bench.bridge_address(), "back through the bridge");
   crosses(check, scene.far, scene.other, bench.bridge_address(), "back through the bridge to another device");
+  // What is handed on is not for the bridge as well.
+  check.that(who_answers(scene.near, scene.far.eid()) == std::vector{scene.far.eid()}, "a request to a device is answered by it alone");
+  check.that(who_answers(scene.far, scene.near.eid()) == std::vector{scene.near.eid()}, "and so is one from behind the bridge");
 }
 
 namespace {
@@ -122,6 +142,12 @@ CONFORMANCE_CASE(bridges_drop_what_has_no_route, "mctp.bridge.unknown", roles::b
       for (const MctpPacket& packet : message(*from, to, 3, true, 0, 20)) from->raw().send(packet);
     }
     from->raw().wait_until_said(Duration::s(60));
+  }
+  for (PlayedDevice* from : {&scene.near, &scene.far}) {
+    for (const mctp::Eid to : {mctp::kFirstEid, kNobody, static_cast<mctp::Eid>(mctp::kBroadcastEid - 1)}) {
+      if (std::find(known.begin(), known.end(), to) == known.end())
+        check.that(who_answers(*from, to).empty(), "nobody answers for EID " + words(to));
+    }
   }
   for (PlayedDevice* device : {&scene.near, &scene.other, &scene.far, &scene.farther}) {
     check.equal(fmt::format("packets for nobody that came to EID {}", device->eid()), vendor_packets(*device).size(), 0u);

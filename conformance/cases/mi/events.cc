@@ -109,7 +109,10 @@ CONFORMANCE_CASE(events_are_enabled_one_by_one, "mi.event.sync", roles::endpoint
   enable_only(bench, check, {});
   EventIds expected;
   const auto is_so = [&](const MiAnswer& answer, const std::string& what) {
-    if (success(check, answer, what) && !answer.data().empty()) occurrences_in(answer.data(), &check);
+    if (success(check, answer, what)) {
+      check.equal("the NVMe Management Response of " + what, answer.nmresp(), 0u);
+      if (!answer.data().empty()) occurrences_in(answer.data(), &check);
+    }
     check.that(events_of(bench, check).enabled == expected, "the right events are enabled after " + what);
   };
   for (const unsigned id : supported) {

@@ -298,7 +298,9 @@ CONFORMANCE_CASE(memory_ends_where_it_says, "mi.pcie.memory.edge", roles::endpoi
   const std::uint16_t cntlid = a_controller(bench, check);
   const Bytes before = configuration_at(bench, check, cntlid, kBar0, 4);
   precondition(check, bench.pcie(cntlid, PcieOpcode::configuration_write, kBar0, 4, 0, Bytes(4, 0xFF)), "sizing");
-  const auto mask = load_le<std::uint32_t>(configuration_at(bench, check, cntlid, kBar0, 4).data()) & ~0xFu;
+  const auto sized = load_le<std::uint32_t>(configuration_at(bench, check, cntlid, kBar0, 4).data());
+  check.equal("the kind of base address 0 while it is sized", sized & 0xF, load_le<std::uint32_t>(before.data()) & 0xF);
+  const std::uint32_t mask = sized & ~0xFu;
   precondition(check, bench.pcie(cntlid, PcieOpcode::configuration_write, kBar0, 4, 0, before), "the old address");
   check.precondition(mask != 0, "base address 0 can be sized");
   const std::uint64_t size = ~mask + 1u;

@@ -8,6 +8,7 @@
 
 #include "include/fabricbench/product.h"
 #include "model/subsystem/target.h"
+#include "tests/model/library/embedded_endpoint.h"
 #include "tests/model/library/following_loop.h"
 #include "wire/fabrics/connect.h"
 #include "wire/fabrics/disconnect.h"
@@ -91,6 +92,10 @@ class Product {
   Product(fb_bench& bench, std::uint64_t seed)
       : bench_(bench), loop_(new FollowingLoop), world_(std::unique_ptr<Loop>(loop_), seed), target_(world_) {
     loop_->follow(now());
+    if (bench.mi_medium != FB_MI_NONE) {
+      management_ = std::make_unique<EmbeddedEndpoint>(world_, bench);
+      return;
+    }
     subsystem_ = &target_.add_subsystem({});
     // As the benches' own, conformance/runner/embedded.cc.
     subsystem::NamespaceOptions first, second;
@@ -109,6 +114,7 @@ class Product {
   }
 
   fb_bench& bench() { return bench_; }
+  EmbeddedEndpoint& management() { return *management_; }
   Instant now() { return Instant::at_ns(static_cast<std::int64_t>(bench_.now_ns(&bench_))); }
 
   /// What every call of the bench is wrapped in: the time is the bench's, what is due runs, and the next deadline is set.
@@ -236,6 +242,7 @@ class Product {
   std::vector<Channel*> channels_;  // outlives the target, whose queues own them
   subsystem::Target target_;
   subsystem::Subsystem* subsystem_ = nullptr;
+  std::unique_ptr<EmbeddedEndpoint> management_;
 };
 
 Channel::~Channel() { std::erase(product_.channels_, this); }
@@ -327,6 +334,19 @@ extern "C" const fb_product* fabricbench_product(void) {
       product_of(product).call([&] { product_of(product).on_data(handle, data, bytes, status); });
     };
     made.on_timer = [](void* product, std::uint64_t) { product_of(product).call([] {}); };
+    made.mi_message = [](void* product, const fb_mi_message* message) {
+      product_of(product).call([&] { product_of(product).management().on_message(*message); });
+    };
+    made.mi_started = [](void* product, const fb_mi_message* first) {
+      product_of(product).call([&] { product_of(product).management().on_started(*first); });
+    };
+    made.mi_abandoned = [](void* product, std::uint8_t eid, std::uint8_t tag, std::uint8_t owner, int why) {
+      product_of(product).call([&] { product_of(product).management().on_abandoned(eid, {tag, owner != 0}, why); });
+    };
+    made.mi_sent = [](void* product, std::uint64_t id, std::uint8_t delivered) {
+      product_of(product).call([&] { product_of(product).management().on_sent(id, delivered != 0); });
+    };
+    made.mi_dropped = [](void* product, int why) { product_of(product).call([&] { product_of(product).management().on_drop(why); }); };
     return made;
   }();
   return &table;
