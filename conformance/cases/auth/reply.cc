@@ -140,13 +140,23 @@ CONFORMANCE_CASE(auth_wants_a_reply_to_its_challenge, "auth.controller.sequence.
 
 CONFORMANCE_CASE(auth_refuses_unknown_messages, "auth.controller.sequence.unknown", roles::controller, authenticates{&demanding},
                  reaches{"subsystem.auth.failed"}) {
-  Exchange exchange(bench, check, connected_queue(bench));
-  exchange.get_challenge();
-  Bytes message(64, 0);
-  message[0] = 0x01;
-  message[1] = 0x55;
-  store_le<std::uint16_t>(message.data() + 4, exchange.negotiate.t_id);
-  exchange.refused(message, {AuthFailure::incorrect_message});
+  {
+    Exchange exchange(bench, check, connected_queue(bench));
+    exchange.get_challenge();
+    Bytes message(64, 0);
+    message[0] = 0x01;
+    message[1] = 0x55;
+    store_le<std::uint16_t>(message.data() + 4, exchange.negotiate.t_id);
+    exchange.refused(message, {AuthFailure::incorrect_message});
+  }
+  // A Reply that is good but for AUTH_TYPE.
+  for (const std::uint8_t type : {std::uint8_t{0x00}, std::uint8_t{0x02}, std::uint8_t{0xFF}}) {
+    Exchange exchange(bench, check, connected_queue(bench));
+    exchange.get_challenge();
+    Bytes message = encoded(exchange.make_reply());
+    message[0] = type;
+    exchange.refused(message, {AuthFailure::incorrect_message, AuthFailure::incorrect_payload});
+  }
 }
 
 // ---- failure ----

@@ -130,6 +130,9 @@ CONFORMANCE_CASE(endurance_warnings_are_announced, "nvme.endurance.event", roles
   const Bytes page = scene.events();
   check.equal("groups listed", load_le<std::uint64_t>(page.data()), 1u);
   check.equal("group", unsigned{load_le<std::uint16_t>(page.data() + 8)}, 2u);
+  const auto information = scene.information(2);
+  check.require_success(information, "Get Log Page 09h");
+  check.equal("Critical Warning of the group", unsigned{information.data[0]}, unsigned{kSpare});
 }
 
 CONFORMANCE_CASE(endurance_warnings_are_not_forced_on_hosts, "nvme.endurance.event.disabled", roles::controller, with_warnings) {

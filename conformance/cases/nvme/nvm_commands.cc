@@ -152,6 +152,19 @@ CONFORMANCE_CASE(fused_write_of_equal_data_is_executed, "nvme.fused.equal", role
   const auto after = scene.read(kLba, 1);
   check.require_success(after, "Read");
   check.bytes("the new data", after.data, news);
+  // A second pair comes before the first one has ended.
+  constexpr std::uint64_t kOther = kLba + 8;
+  const Bytes other = scene.prepare(check, kOther, 0x3C, 1);
+  std::vector<Op<host::RawReply>> halves;
+  for (const auto& [lba, expected] : {std::pair{kLba, &news}, {kOther, &other}}) {
+    halves.push_back(scene.io.send(fused(host::compare(scene.nsid, scene.at(lba), 1), nvme::Fuse::first), *expected));
+    halves.push_back(scene.io.send(fused(host::write(scene.nsid, scene.at(lba), 1), nvme::Fuse::second), before));
+  }
+  for (auto& half : halves) check.success(half.wait(), "a half of two pairs in a row");
+  for (const std::uint64_t lba : {kLba, kOther}) {
+    const auto twice = scene.read(lba, 1);
+    if (check.success(twice, "Read")) check.bytes("the data of two pairs in a row", twice.data, before);
+  }
 }
 
 CONFORMANCE_CASE(fused_write_of_unequal_data_is_not_executed, "nvme.fused.mismatch", roles::controller, needs(has_namespace),
