@@ -1,4 +1,6 @@
 // ICReq and ICResp: the first two PDUs of a connection.
+#include <fmt/format.h>
+
 #include "conformance/cases/tcp/scene.h"
 
 namespace fb::conformance::tcp_cases {
@@ -115,6 +117,24 @@ CONFORMANCE_CASE(greeting_may_come_in_pieces, "tcp.stream.split", roles::control
     bench.world().run_for(1_ms);
   }
   check.require(raw->next(PduType::ic_resp).has_value(), "an ICReq in pieces is answered", raw->instead());
+  // Each behind one of its kind that came whole.
+  auto admin = open_admin(bench);
+  std::uint16_t cid = kCid;
+  const auto command = [&] {
+    nvme::Sqe sqe = host::as_sqe(host::property_get(fabrics::property::vs));
+    sqe.set(nvme::sqe::cid, ++cid);
+    return admin->build(RawTcp::capsule(sqe.bytes()));
+  };
+  for (const std::size_t cut : {1u, 7u, 8u, 9u, 16u, 40u, 71u}) {
+    admin->send(ByteView(command()));
+    check.require(admin->completion(cid).has_value(), "a whole capsule is answered", admin->instead());
+    const Bytes parts = command();
+    admin->send(ByteView(parts).first(cut));
+    bench.world().run_for(1_ms);
+    admin->send(ByteView(parts).subspan(cut));
+    const std::string what = fmt::format("a capsule whose first {} bytes come alone is answered", cut);
+    check.require(admin->completion(cid).has_value(), what, admin->instead());
+  }
 }
 
 CONFORMANCE_CASE(stray_bytes_end_their_own_connection_alone, "tcp.stream.garbage", roles::controller, sends_malformed,
