@@ -190,7 +190,7 @@ void Subsystem::record_reset(const Controller* one) {
   Bytes event(nvme::ResetEvent::size);
   put_text(event, firmware_.running(), ' ');
   for (const auto& [id, controller] : controllers_) {
-    if (one != nullptr ? controller.get() != one : !controller->in_association()) continue;
+    if (controller.get() != one && !controller->in_association()) continue;
     Record<nvme::ControllerResetDescriptor> reset;
     reset.set(cr::cntlid, id)
         .set(cr::in_progress, sanitizer_.running() ? 2u : 0u)

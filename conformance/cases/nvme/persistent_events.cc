@@ -60,10 +60,15 @@ CONFORMANCE_CASE(resets_are_recorded, "nvme.persistent.reset", roles::controller
       return false;
     });
     check.that(event != nullptr, "the reset of " + std::string(what) + " is recorded", seen_instead(events));
+    return event != nullptr ? *event : KeptEvent{};
   };
   judge(scene.manager, "the controller");
   Manager other(bench, check);
-  judge(other, "another controller");
+  const KeptEvent event = judge(other, "another controller");
+  constexpr auto kVirtual = nvme::oacs_bits::virtualization;
+  if ((bench.declared().identify().get(nvme::id_ctrl::oacs) & kVirtual) != 0 || event.data.empty()) return;
+  const std::size_t listed = (event.data.size() - nvme::ResetEvent::size) / nvme::ControllerResetDescriptor::size;
+  check.that(listed >= 2, "the event has a descriptor of each controller", std::to_string(listed));
 }
 
 CONFORMANCE_CASE(firmware_commits_are_recorded, "nvme.persistent.firmware", roles::controller, needs(kClaimsPersistentLog),
