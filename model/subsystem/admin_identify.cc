@@ -174,7 +174,6 @@ bool IdentifyCommand::identify_namespace_page(const Command& command, MutableByt
     if (!offered) return !queue.refuse(command, check::identify_broadcast);
     if (zoned_page) fill_zoned_namespace(nullptr, page);
     if (cns == Cns::identify_namespace) fill_common_namespace(page);
-    if (cns == Cns::independent_namespace) fill_common_independent(page);
     if (pairs_page) fill_key_value_namespace(nullptr, page);
     if (cns == Cns::command_set_namespace && !zoned_page && !pairs_page) fill_nvm_namespace(nullptr, page);
     return true;

@@ -16,6 +16,9 @@ bool all_zero(ByteView data) {
   return std::all_of(data.begin(), data.end(), [](std::uint8_t byte) { return byte == 0; });
 }
 
+const furnished of_version_2_1{
+    [](EmbeddedSetup& setup) { setup.subsystem.version = std::max(setup.subsystem.version, fabrics::version(2, 1, 0)); }};
+
 }  // namespace
 
 CONFORMANCE_CASE(namespace_management_comes_with_attachment, "nvme.namespace.claim", roles::controller, needs(manages_namespaces),
@@ -73,6 +76,12 @@ CONFORMANCE_CASE(allocated_identify_of_nothing_is_empty, "nvme.namespace.allocat
   const auto reply = manager.identify(Cns::allocated_namespace, unallocated_nsid(manager, bench, check));
   const auto legal = one_of(sc::success, sc::invalid_namespace_or_format, sc::invalid_field);
   if (check.status(reply, legal) && reply.ok()) check.that(all_zero(reply.data), "the data is zero");
+  // There is no such namespace, whatever is created.
+  const std::uint32_t most = bench.declared().identify().get(nvme::id_ctrl::nn);
+  for (const std::uint32_t nsid : {most + 1, 0xFFFFFFFEu}) {
+    if (nsid <= most || nsid == nvme::kAllNamespaces) continue;
+    check.refused(manager.identify(Cns::allocated_namespace, nsid), "CNS 11h of namespace " + words(nsid) + ", which is invalid");
+  }
 }
 
 CONFORMANCE_CASE(namespace_controllers_name_this_one, "nvme.namespace.controllers.list", roles::controller, needs(manages_namespaces),
@@ -109,7 +118,7 @@ CONFORMANCE_CASE(namespace_controllers_are_of_the_subsystem, "nvme.namespace.con
   }
 }
 
-CONFORMANCE_CASE(what_namespaces_have_in_common, "nvme.namespace.common", roles::controller, needs(manages_namespaces),
+CONFORMANCE_CASE(what_namespaces_have_in_common, "nvme.namespace.common", roles::controller, of_version_2_1, needs(manages_namespaces),
                  needs(has_namespace)) {
   Manager manager(bench, check);
   const auto reply = manager.identify(Cns::identify_namespace, nvme::kAllNamespaces);
@@ -118,6 +127,14 @@ CONFORMANCE_CASE(what_namespaces_have_in_common, "nvme.namespace.common", roles:
   const unsigned format = nvme::format_in_use(bench.declared().name_space);
   check.equal("size of a block in the format of the first namespace", nvme::lba_format_at(reply.data, format).get(nvme::lba_format::lbads),
               nvme::lba_format_at(bench.declared().name_space, format).get(nvme::lba_format::lbads));
+  if (!bench.declared().version_at_least(2, 1)) return;
+  const auto independent = manager.identify(Cns::independent_namespace, nvme::kAllNamespaces);
+  if (!check.success(independent, "CNS 08h of all namespaces")) return;
+  const ByteView data{independent.data};
+  check.equal("NSFEAT of CNS 08h of all namespaces", unsigned{data[0]}, 0u);
+  check.that(all_zero(data.subspan(2, 7)), "RESCAP, FPI, ANAGRPID and NSATTR of CNS 08h of all namespaces are 0",
+             to_hex(data.subspan(2, 7)));
+  check.that(all_zero(data.subspan(10, 4)), "NVMSETID and ENDGID of CNS 08h of all namespaces are 0", to_hex(data.subspan(10, 4)));
 }
 
 CONFORMANCE_CASE(unallocated_capacity_is_part_of_the_total, "nvme.namespace.capacity", roles::controller, needs(manages_namespaces)) {
