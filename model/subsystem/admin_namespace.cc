@@ -97,7 +97,7 @@ void NamespaceCommands::namespace_management_data(const Command& command) {
                      options.zoned.supported;
   if (zoned && !departs(departure::zone_created_plain)) made.zones = zones_of(options.zoned.made, layout.data_bytes);
   const bool whole = made.zones.zone_blocks == 0 || made.blocks % made.zones.zone_blocks == 0;
-  const bool size_ok = made.blocks != 0 && made.capacity != 0 && made.capacity <= made.blocks && whole;
+  const bool size_ok = made.capacity != 0 && made.capacity <= made.blocks && whole;
   if (!size_ok && queue.refuse(command, check::nsm_size)) return;
   const bool thin = options.namespace_management.thin_provisioning && !zoned;
   if (made.capacity < made.blocks && !thin && queue.refuse(command, check::nsm_thin)) {

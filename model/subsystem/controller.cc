@@ -59,7 +59,6 @@ void Controller::begin_association(Queue& admin, HostIdentity host, std::uint32_
   endurance_wanted_.clear();
   endurance_pending_.clear();
   lba_status_.reset_lba_status();
-  events_.reset();
   changed_namespaces_.clear();
   reservation_log_.clear();
   genctr_known_ = false;

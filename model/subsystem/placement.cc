@@ -370,9 +370,7 @@ void Placement::expire(std::uint16_t group_id, const PlacementTime& time) {
   for (std::uint32_t in = 0; in < group.configuration->reclaim_groups; ++in) {
     std::vector<std::uint16_t> late;
     for (auto& [handle, to] : group.reclaim_groups[in].open) {
-      if (time.now - to.since < Duration::s(limit)) continue;
-      // A unit without data is as good as another one.
-      group.reclaim_groups[in].units[to.unit].written == 0 ? void(to.since = time.now) : late.push_back(handle);
+      if (time.now - to.since >= Duration::s(limit)) late.push_back(handle);
     }
     for (const std::uint16_t handle : late) {
       close(group, in, handle);

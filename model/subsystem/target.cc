@@ -61,7 +61,6 @@ void Target::remove_port(Port& port) {
   }
   discovery_.remove_port(port);
   std::erase_if(ports_, [&](const auto& held) { return held.get() == &port; });
-  discovery_.changed();
 }
 
 Port& Target::port(std::uint16_t portid) {
