@@ -193,9 +193,18 @@ CONFORMANCE_CASE(cdc_host_log_gives_the_length_of_a_record, "discovery.cdc.host-
 CONFORMANCE_CASE(cdc_host_log_marks_who_has_left, "discovery.cdc.host-log.ncc", roles::cdc, a_cdc) {
   RawAssociation& association = registered_host(bench, check);
   RawAssociation& other = join(bench, check, kOther);
+  const auto look = [&](bool left, std::string_view when) {
+    check.equal("NCC " + std::string(when), ncc_of(host_record(check, other, kHost.nqn)), left);
+    return load_le<std::uint64_t>(read_hosts(check, other).data());
+  };
+  const std::uint64_t first = look(false, "while the host is connected");
   association.admin().disconnect();
   bench.world().run_for(1_s);
-  check.that(ncc_of(host_record(check, other, kHost.nqn)), "NCC is 1 after the host left", "it is 0");
+  const std::uint64_t second = look(true, "after the host left");
+  check.that(first != second, "GENCTR is another after NCC changed", words(second));
+  return_of(bench, kHost);
+  const std::uint64_t third = look(false, "after the host has returned");
+  check.that(second != third, "GENCTR is another after NCC changed again", words(third));
 }
 
 CONFORMANCE_CASE(cdc_host_log_knows_who_is_connected, "discovery.cdc.host-log.ncc.connected", roles::cdc, a_cdc) {

@@ -10,7 +10,7 @@ using namespace discovery_cases;
 namespace {
 
 constexpr auto kDeregister = RegistrationTask::deregister_entries;
-constexpr std::uint8_t kExtended = fabrics::discovery_lsp_bits::extended;
+constexpr std::uint8_t kExtended = fabrics::discovery_lsp_bits::extended, kAllSubsystems = fabrics::discovery_lsp_bits::all_subsystems;
 
 View<nvme::IdentifyController> identify(Check& check, RawAssociation& association, Bytes& page) {
   const auto reply = answered(check, association.admin().send(host::identify(nvme::Cns::controller), nvme::kIdentifySize).wait());
@@ -108,6 +108,12 @@ CONFORMANCE_CASE(cdc_lists_its_commands, "discovery.cdc.commands", roles::cdc, a
   constexpr auto kOpcode = static_cast<std::size_t>(nvme::AdminOpcode::discovery_information_management);
   const View<nvme::CommandEffect> effect{ByteView{page}.subspan(nvme::command_effects::acs.offset + kOpcode * 4, 4)};
   check.that(effect.get(nvme::command_effect::csupp), "CSUPP of opcode 21h is 1", "it is 0");
+  const ByteView of_io = ByteView{page}.subspan(nvme::command_effects::iocs.offset, nvme::command_effects::iocs.size);
+  for (std::size_t opcode = 0; opcode < of_io.size() / nvme::CommandEffect::size; ++opcode) {
+    const View<nvme::CommandEffect> one{of_io.subspan(opcode * nvme::CommandEffect::size, nvme::CommandEffect::size)};
+    check.that(!one.get(nvme::command_effect::csupp), "CSUPP of I/O opcode " + words(static_cast<std::uint8_t>(opcode)) + " is 0",
+               "it is 1");
+  }
 }
 
 CONFORMANCE_CASE(cdc_knows_the_commands_of_zoning, "discovery.cdc.zoning", roles::cdc, a_cdc, reaches{"zoning.disabled"}) {
@@ -224,11 +230,16 @@ CONFORMANCE_CASE(cdc_marks_the_subsystem_of_who_has_left, "discovery.cdc.log.ncc
     check.require(found.size() == 1, "the Discovery log lists the subsystem " + std::string(when));
     const unsigned eflags = View<fabrics::DiscoveryEntry>{found[0]}.get(de::eflags);
     check.equal("NCC " + std::string(when), (eflags & fabrics::eflags_bits::no_cdc_connectivity) != 0, expected);
+    return load_le<std::uint64_t>(read_page(check, association, nvme::LogPage::discovery, 1024, kAllSubsystems).data());
   };
-  flag("while the DDC is connected", false);
+  const std::uint64_t first = flag("while the DDC is connected", false);
   direct.admin().disconnect();
   bench.world().run_for(1_s);
-  flag("after it left", true);
+  const std::uint64_t second = flag("after it left", true);
+  check.that(first != second, "GENCTR is another after NCC changed", words(second));
+  return_of(bench, kDirect);
+  const std::uint64_t third = flag("after it has returned", false);
+  check.that(second != third, "GENCTR is another after NCC changed again", words(third));
 }
 
 CONFORMANCE_CASE(cdc_lists_a_subsystem_as_it_was_registered, "discovery.cdc.log.fields", roles::cdc, a_cdc) {

@@ -63,6 +63,11 @@ CONFORMANCE_CASE(cdc_records_a_subsystem, "discovery.cdc.register.subsystem", ro
   const Bytes entry = disk_entry(bench, {.nqn = kDisk});
   check.require_success(send_task(check, association, kRegister, of_direct({entry})), "Register");
   expect_disk(check, association, 1, "after Register");
+  auto local = of_direct({disk_entry(bench, {.nqn = kDisk2})});
+  local.port_local = true;
+  check.require_success(send_task(check, association, kRegister, local), "Register with PORTLCL 1");
+  check.equal("entries of a subsystem that was registered with PORTLCL 1", registered_disks(check, association, kDisk2).size(),
+              std::size_t{1});
 }
 
 CONFORMANCE_CASE(cdc_records_an_extended_entry_of_a_subsystem, "discovery.cdc.register.subsystem-extended", roles::cdc, a_cdc) {
@@ -232,6 +237,9 @@ CONFORMANCE_CASE(cdc_replaces_what_is_updated, "discovery.cdc.update.replaces", 
   const auto change = of_host(kHost, {host_entry(bench, kHost, kAddresses[0]), host_entry(bench, kHost, kAddresses[1])});
   check.require_success(send_task(check, association, kUpdate, change), "Update");
   expect_addresses(check, association, {"192.0.2.72"}, "after Update");
+  // The record that this names has gone: no text says what is answered, or recorded.
+  send_task(check, association, kUpdate, change);
+  expect_association(check, association, "after an Update of a record that is not there");
 }
 
 CONFORMANCE_CASE(cdc_updates_by_the_entry_key, "discovery.cdc.update.key", roles::cdc, a_cdc) {
@@ -347,6 +355,8 @@ CONFORMANCE_CASE(cdc_refuses_an_entry_beyond_the_data, "discovery.cdc.entry.leng
   Bytes entry = host_entry(bench, kHost);
   MutableView<fabrics::ExtendedEntry>{entry}.set(ee::tel, static_cast<std::uint32_t>(entry.size() + 4096));
   check.refused(send_task(check, association, kRegister, of_host(kHost, {entry})), "Register of an entry that ends beyond the data");
+  const std::vector<Bytes> cut = {host_entry(bench, kHost), Bytes(100)};
+  check.refused(send_task(check, association, kRegister, of_host(kHost, cut)), "Register of two entries, the second of 100 bytes");
 }
 
 CONFORMANCE_CASE(cdc_refuses_more_data_than_there_is, "discovery.cdc.data.length", roles::cdc, a_cdc, reaches{"registration.length"}) {

@@ -143,6 +143,12 @@ inline RawAssociation& join(ControllerBench& bench, Check& check, const Party& p
   return association;
 }
 
+/// What that party has registered is there still.
+inline void return_of(ControllerBench& bench, const Party& party) {
+  (void)bench.associate(
+      {.kato_ms = kKato, .hostnqn = std::string(party.nqn), .hostid = party.hostid(), .subnqn = std::string(fabrics::kDiscoveryNqn)});
+}
+
 // ---- logs ----
 
 inline host::RawReply ask_log(Check& check, RawAssociation& association, nvme::LogPage page, std::size_t bytes, std::uint8_t lsp = 0) {

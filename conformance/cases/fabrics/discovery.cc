@@ -255,6 +255,9 @@ CONFORMANCE_CASE(discovery_controller_refuses_prohibited_command, "fabrics.disco
     check.status(answered(check, association.admin().send(host::any_command(opcode)).wait()), sc::invalid_opcode,
                  "opcode " + words(opcode));
   }
+  // Nor is a log page there that no revision has.
+  constexpr auto kReserved = static_cast<nvme::LogPage>(0x7E);
+  check.refused(answered(check, association.admin().send(host::get_log(kReserved, 512), 512).wait()), "Get Log Page of 7Eh");
 }
 
 /// A Connect with a keep alive timeout to the discovery service, and its answer.
