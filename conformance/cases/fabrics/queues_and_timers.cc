@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "conformance/cases/fabrics/common.h"
+#include "conformance/runner/arranger.h"
 #include "wire/nvme/features.h"
 
 namespace fb::conformance {
@@ -272,6 +273,11 @@ CONFORMANCE_CASE(nssr_resets_the_subsystem, "fabrics.property.nssr-resets", role
     const std::string which = one == &association ? "the association" : "the association of another controller";
     check.that(reset, which + " ends, or CSTS.RDY is 0", "the controller goes on");
   }
+  if (!bench.embedded()) return;
+  // CSTS.NSSRO is of a reset while there was power, and not of the power.
+  bench.arranger().power_cycle();
+  bench.world().run_for(1_s);
+  check.equal("CSTS.NSSRO after a power cycle", bench.associate().property(prop::csts) >> 4 & 1, 0u);
 }
 
 }  // namespace fb::conformance

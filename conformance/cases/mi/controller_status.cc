@@ -123,6 +123,15 @@ CONFORMANCE_CASE(a_ready_controller_is_a_change, "mi.health.changes.status", rol
   clear_all(bench, check);
   shut_down(bench, 9);
   check.equal("SHST after a controller was shut down", composite(bench, check) & bits::shst, bits::shst);
+  clear_all(bench, check);
+  // Entry sizes that no queue can have.
+  controller(bench, 1).write_register(fabrics::property::cc, 0);
+  bench.world().run_for(Duration::s(2));
+  clear_all(bench, check);
+  controller(bench, 1).write_register(fabrics::property::cc, 1);
+  bench.world().run_for(Duration::s(2));
+  check.precondition(record_from_integer<fabrics::Csts>(controller(bench, 1).csts()).get(fabrics::csts::cfs), "the controller fails");
+  check.equal("CFS after a controller failed", composite(bench, check) & bits::cfs, bits::cfs);
 }
 
 CONFORMANCE_CASE(either_clearing_is_its_own, "mi.health.clear.composite", roles::endpoint,

@@ -31,6 +31,8 @@ const MiAnswer& reached(Check& check, const MiAnswer& answer, std::string_view w
   return answer;
 }
 
+bool is_done(const MiAnswer& answer) { return answer.answered() && answer.mic_good && answer.status() == mi::Status::success; }
+
 /// Bytes of the configuration space; INCONCLUSIVE without them.
 Bytes configuration_at(EndpointBench& bench, Check& check, std::uint16_t cntlid, std::uint16_t offset, std::uint16_t length) {
   const MiAnswer answer = bench.pcie(cntlid, PcieOpcode::configuration_read, offset, length);
@@ -280,6 +282,20 @@ CONFORMANCE_CASE(registers_can_be_read_out_of_band, "mi.pcie.memory.registers", 
       read_is(check, bench.pcie(cntlid, PcieOpcode::memory_read, static_cast<std::uint64_t>(offset), static_cast<std::uint16_t>(length)),
               ByteView{registers}.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(length)),
               fmt::format("{} bytes from {}", length, offset));
+    }
+    if (!listed(bench, PcieOpcode::memory_write)) continue;
+    // Values of NSSR that have a part of the signature reset nothing.
+    const auto nssro = [&] {
+      const MiAnswer csts = bench.pcie(cntlid, PcieOpcode::memory_read, 0x1C, 4);
+      return is_done(csts) && csts.data().size() >= 4 ? load_le<std::uint32_t>(csts.data().data()) >> 4 & 1 : 0u;
+    };
+    const std::uint32_t before = nssro();
+    for (const std::uint32_t value : {0x4E564D66u, 0x4D65u, 0x654D564Eu}) {
+      Bytes data(4);
+      store_le(data.data(), value);
+      if (!is_done(bench.pcie(cntlid, PcieOpcode::memory_write, 0x20, 4, 0, data))) continue;
+      bench.world().run_for(Duration::s(1));
+      check.equal(fmt::format("CSTS.NSSRO after {:X}h in NSSR", value), nssro(), before);
     }
   }
 }
