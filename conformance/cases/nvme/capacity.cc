@@ -58,6 +58,13 @@ CONFORMANCE_CASE(endurance_groups_are_limited, "nvme.capacity.identifier", roles
   const unsigned last = bench.declared().identify().get(nvme::id_ctrl::endgidmax);
   check.precondition(scene.groups().size() == last, "there are ENDGIDMAX groups already");
   check.status(scene.manage(CapacityOperation::create_endurance_group, 0, kBytes), sc::identifier_unavailable);
+  if (!kDeletesSets(bench.declared())) {
+    const auto reply = scene.manage(CapacityOperation::create_nvm_set, 1, 4096);
+    const auto sets = scene.sets();
+    check.that(std::none_of(sets.begin(), sets.end(), [](const auto& one) { return one.id == 0; }), "no NVM set has identifier 0h",
+               "one has it");
+    if (reply.ok()) (void)scene.manage(CapacityOperation::delete_nvm_set, static_cast<std::uint16_t>(reply.dw0()));
+  }
 }
 
 CONFORMANCE_CASE(unknown_capacity_cannot_be_deleted, "nvme.capacity.unknown", roles::controller, needs(kManaged), needs(kDeletes),

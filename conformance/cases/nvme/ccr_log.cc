@@ -109,6 +109,14 @@ CONFORMANCE_CASE(ccr_in_progress_ends, "nvme.ccr.completed.ends", roles::control
   CcrScene scene(bench, check);
   const CcrEnd end = scene.reset(scene.instance(scene.another()));
   check.equal("status of the operation", unsigned(end.entry.status), unsigned(CcrStatus::success));
+  // Two that are in progress together.
+  if (bench.declared().identify().get(nvme::id_ctrl::ccrl) < 2) return;
+  const Instance both[] = {scene.instance(scene.another()), scene.instance(scene.another())};
+  const auto first = scene.send(both[0]);
+  scene.wait(Duration::ms(100));
+  const auto second = scene.send(both[1]);
+  check.equal("status of the first of two", unsigned(scene.finish(first, both[0].cntlid).entry.status), unsigned(CcrStatus::success));
+  check.equal("status of the second of two", unsigned(scene.finish(second, both[1].cntlid).entry.status), unsigned(CcrStatus::success));
 }
 
 CONFORMANCE_CASE(ccr_entry_is_validated, "nvme.ccr.completed.validated", roles::controller, needs(resets_others), having_slow_ccr) {

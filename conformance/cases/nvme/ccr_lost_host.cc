@@ -116,6 +116,17 @@ CONFORMANCE_CASE(lost_host_entries_stay_with_rae, "nvme.ccr.lost.retained", role
   scene.need_lost_entry(scene.source, gone.cntlid());
   (void)scene.lost(scene.source, true);
   check.that(has_entry(scene.lost(scene.source), gone.cntlid()), "an entry stays after a read with RAE 1", "it is gone");
+  // A command for another controller is none for this one.
+  if (bench.declared().identify().get(nvme::id_ctrl::ccrl) == 0) return;
+  RawAssociation& second = scene.another();
+  // A static controller that was lost is free again.
+  if (second.cntlid() == gone.cntlid()) return;
+  const Instance of_second = scene.instance(second);
+  scene.lose(second);
+  scene.need_lost_entry(scene.source, second.cntlid());
+  (void)scene.send({gone.cntlid(), of_second.ciu, of_second.cirn});
+  check.that(has_entry(scene.lost(scene.source), second.cntlid()), "an entry stays after Cross-Controller Reset of another controller",
+             "it is gone");
 }
 
 CONFORMANCE_CASE(lost_host_entries_go_with_a_reset, "nvme.ccr.lost.reset", roles::controller, needs(reports_lost_hosts), having_ccr) {

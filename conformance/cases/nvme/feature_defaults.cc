@@ -59,6 +59,15 @@ CONFORMANCE_CASE(default_is_not_the_current_value, "nvme.features.default", role
   set(check, association, normal == event ? 0 : event);
   check.equal("the default after Set Features", value_of(check, association, FeatureSelect::default_value), normal);
   set(check, association, before);
+  if (protects_namespaces(bench.declared()) || bench.nsid() == 0) return;
+  auto asked = host::get_features(FeatureId::namespace_write_protection, FeatureSelect::default_value);
+  asked.set(nvme::sqe::nsid, bench.nsid());
+  const auto usual = association.admin().send(asked).wait();
+  if (!usual.ok() || !association.admin().send(protect(bench.nsid(), 1)).wait().ok()) return;
+  const auto then = association.admin().send(asked).wait();
+  check.precondition_success(association.admin().send(protect(bench.nsid(), 0)).wait(), "Set Features, Namespace Write Protection");
+  check.precondition_success(then, "Get Features, Namespace Write Protection");
+  check.equal("the default of Namespace Write Protection Config of a namespace that is protected", then.dw0(), usual.dw0());
 }
 
 CONFORMANCE_CASE(reserved_selections_are_refused, "nvme.features.select-reserved", roles::controller,

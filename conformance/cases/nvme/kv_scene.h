@@ -36,7 +36,7 @@ inline const needs two_of_pairs{has_two_of_pairs};
 /// What the emulated product has: two namespaces, and two formats.
 inline void add_key_value_namespaces(EmbeddedSetup& setup) {
   setup.subsystem.version = std::max(setup.subsystem.version, fabrics::version(2, 0, 0));
-  setup.subsystem.key_value = {.supported = true, .formats = {{}, {.key_max = 8, .value_max = 4096, .keys_max = 6}}};
+  setup.subsystem.key_value = {.supported = true, .formats = {{.value_max = 1 << 15}, {.key_max = 8, .value_max = 4096, .keys_max = 6}}};
   setup.namespaces.push_back({.key_value_bytes = 1 << 20});
   setup.namespaces.push_back({.key_value_bytes = 1 << 18});
 }

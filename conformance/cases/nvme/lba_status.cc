@@ -316,6 +316,13 @@ CONFORMANCE_CASE(lost_blocks_are_announced, "nvme.lba-status.event", roles::cont
   const auto event = request.wait_for(10_s);
   check.require(event.has_value(), "an event comes", "none comes");
   check.equal("event", nvme::Event::from_dw0(event->dw0()), kAlert);
+  // Blocks that are lost while the log is read are no reason to announce no others.
+  check.precondition_success(scene.read_log(true), "Get Log Page 0Eh with RAE = 1");
+  bench.arranger().media_error(scene.io.nsid, kLba + 25, 4, false);
+  check.precondition_success(scene.read_log(false), "Get Log Page 0Eh with RAE = 0");
+  auto another = scene.admin().send(host::async_event_request());
+  bench.arranger().media_error(scene.io.nsid, kLba + 41, 4, false);
+  check.that(another.wait_for(10_s).has_value(), "an event comes after the log was read", "none comes");
 }
 
 CONFORMANCE_CASE(lost_blocks_are_announced_in_time, "nvme.lba-status.event.interval", roles::controller, needs(has_lba_status),

@@ -108,6 +108,19 @@ CONFORMANCE_CASE(unknown_command_sets_are_not_identified, "nvme.identify.command
   const auto legal = one_of(sc::invalid_field, sc::invalid_io_command_set);
   check.status(identify(association, Cns::command_set_controller, 0, kReservedSet), legal, "CNS 06h");
   check.status(identify(association, Cns::command_set_namespace, bench.nsid(), kReservedSet), legal, "CNS 05h");
+  check.status(identify(association, Cns::command_set_user_data_format, 0, kReservedSet), legal, "CNS 0Ah");
+  // Those that exist, and are in no combination of this controller.
+  auto command = host::identify(Cns::command_set_combinations);
+  command.set(nvme::identify_sqe::cntid, 0xFFFFu);
+  const auto sets = association.admin().send(command, nvme::kIdentifySize).wait();
+  if (!sets.ok()) return;
+  std::uint64_t known = 0;
+  for (std::size_t at = 0; at + 8 <= sets.data.size(); at += 8) known |= load_le<std::uint64_t>(sets.data.data() + at);
+  for (const auto set : {nvme::CommandSet::key_value, nvme::CommandSet::zoned}) {
+    const auto csi = static_cast<std::uint8_t>(set);
+    if ((known >> csi & 1) == 0)
+      check.status(identify(association, Cns::command_set_controller, 0, csi), legal, "CNS 06h, CSI " + words(csi));
+  }
 }
 
 CONFORMANCE_CASE(namespaces_have_names, "nvme.identify.names", roles::controller, needs(has_namespace)) {

@@ -232,6 +232,13 @@ CONFORMANCE_CASE(nothing_is_cached_while_the_cache_is_off, "nvme.power.cache-off
   scene.write(kNew);
   scene.lose_power();
   scene.nothing_is_lost();
+  // What is in the cache when it is turned off is written to the medium.
+  check.precondition_success(set_cache(scene.association(), 1), "Set Features");
+  scene.settle();
+  scene.write(kNew);
+  check.precondition_success(set_cache(scene.association(), 0), "Set Features");
+  scene.lose_power();
+  scene.nothing_is_lost();
 }
 
 CONFORMANCE_CASE(nothing_is_lost_without_a_cache, "nvme.power.cache-absent", roles::controller, without_cache,

@@ -250,21 +250,39 @@ CONFORMANCE_CASE(zoned_namespace_is_made_by_command, "nvme.zones.create", roles:
   const auto common = identify_zoned(nvme::Cns::command_set_namespace, nvme::kAllNamespaces);
   const Bytes page = manager.admin().send(common, nvme::kIdentifySize).wait().data;
   check.precondition(page.size() == nvme::kIdentifySize, "the zones of namespaces that are made are known");
-  const std::uint64_t size = element<nvme::LbaFormatExtension>(page, nvme::id_ns_zoned::lbafe, 0).get(nvme::lba_format_extension::zsze);
-  check.precondition(size != 0, "the zones of namespaces that are made have a size");
-  auto command = host::create_namespace();
-  command.set(nvme::namespace_management_sqe::csi, kZonedSet);
-  const auto made = manager.admin().send(command, Manager::described({.nsze = 4 * size, .ncap = 4 * size})).wait();
-  if (nvme::same_code(made.status(), sc::namespace_insufficient_capacity)) check.inconclusive("there is no room for it");
-  if (!check.success(made, "Namespace Management, create")) return;
-  check.precondition_success(manager.attach(made.dw0(), {manager.cntlid()}), "Namespace Attachment");
-  const auto own = identify_zoned(nvme::Cns::command_set_namespace, made.dw0());
-  check.success(manager.admin().send(own, nvme::kIdentifySize).wait(), "Identify of its zones");
-  const auto report = manager.io().send(host::zone_report(made.dw0(), 0, 512), 512).wait();
-  if (!check.success(report, "Zone Management Receive")) return;
-  const auto list = nvme::read_zone_report(report.data);
-  check.equal("zones", list.size(), 4u);
-  for (const nvme::ZoneFacts& zone : list) check.equal("state of a zone", zone.state, kFresh);
+  const Bytes formats = manager.page(nvme::Cns::identify_namespace, nvme::kAllNamespaces);
+  const auto count = static_cast<unsigned>(View<nvme::IdentifyNamespace>{formats}.get(nvme::id_ns::nlbaf).count());
+  bool any = false;
+  for (unsigned format = 0; format < std::min(count, 16u); ++format) {
+    const std::uint64_t size =
+        element<nvme::LbaFormatExtension>(page, nvme::id_ns_zoned::lbafe, format).get(nvme::lba_format_extension::zsze);
+    // Where there is metadata, and not with the data, no namespace can be made over Fabrics.
+    const bool plain = nvme::lba_format_at(formats, format).get(nvme::lba_format::ms) == 0;
+    if (size == 0 || !plain) continue;
+    auto command = host::create_namespace();
+    command.set(nvme::namespace_management_sqe::csi, kZonedSet);
+    const auto made = manager.admin().send(command, Manager::described({.nsze = 4 * size, .ncap = 4 * size, .lbaf = format})).wait();
+    if (nvme::same_code(made.status(), sc::namespace_insufficient_capacity)) continue;
+    const std::string which = fmt::format(" in format {}", format);
+    if (!check.success(made, "Namespace Management, create" + which)) return;
+    any = true;
+    check.precondition_success(manager.attach(made.dw0(), {manager.cntlid()}), "Namespace Attachment");
+    const auto own = manager.admin().send(identify_zoned(nvme::Cns::command_set_namespace, made.dw0()), nvme::kIdentifySize).wait();
+    if (check.success(own, "Identify of its zones" + which)) {
+      const auto zones_of = element<nvme::LbaFormatExtension>(own.data, nvme::id_ns_zoned::lbafe, format);
+      check.equal("ZSZE of the namespace" + which, zones_of.get(nvme::lba_format_extension::zsze), size);
+    }
+    const auto report = manager.io().send(host::zone_report(made.dw0(), 0, 512), 512).wait();
+    if (!check.success(report, "Zone Management Receive" + which)) return;
+    const auto list = nvme::read_zone_report(report.data);
+    check.equal("zones" + which, list.size(), 4u);
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      check.equal("state of a zone" + which, list[i].state, kFresh);
+      check.equal(fmt::format("first block of zone {}", i) + which, list[i].start, i * size);
+    }
+    check.precondition_success(manager.remove(made.dw0()), "Namespace Management, delete");
+  }
+  if (!any) check.inconclusive("there is no room for a namespace");
 }
 
 }  // namespace fb::conformance
