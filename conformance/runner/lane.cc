@@ -130,6 +130,7 @@ void use_small_limits(EmbeddedSetup& setup) {
   setup.subsystem.aer_limit = 3;
   setup.subsystem.error_entries = 3;
   setup.subsystem.reservations_persist = false;
+  setup.subsystem.copy.formats = 0xD;  // without 1h, which is for wide guards
 }
 void use_static_controllers(EmbeddedSetup& setup) {
   constexpr std::uint16_t kFirst = 7, kStep = 3, kControllers = 64;

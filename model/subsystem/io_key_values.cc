@@ -274,7 +274,6 @@ void KeyValueCommands::delete_key(const Command& command, Namespace& ns) {
     if (!fails || !queue.refuse(command, check::kv_delete_missing)) queue.complete(command, sc::success);
     return;
   }
-  subsystem_.sanitizer().note_write();
   nuse_above_[ns.nsid()] += key.length + value->size();
   deleted_[key] = *value;
   last_deleted_ = key;

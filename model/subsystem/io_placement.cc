@@ -33,7 +33,6 @@ void PlacementCommands::io_management_receive(const Command& command) {
   if (!controller_.io_.find_namespace(command, ns)) return;
   if (ns == nullptr) return queue.complete(command, sc::success);  // a deviation went on
   if (!controller_.io_.check_path(command, *ns)) return;
-  if (ns->reservations().held() && !controller_.reservations_.reservation_allows(command, *ns, Access::read)) return;
   if (!placed(*ns) && queue.refuse(command, check::io_receive_disabled)) return;
   const std::uint64_t length = sqe.get(io::numd).count() * 4;
   if (!controller_.transfer_fits(length)) {
@@ -79,7 +78,6 @@ void PlacementCommands::io_management_send(const Command& command) {
   if (!controller_.io_.find_namespace(command, ns)) return;
   if (ns == nullptr) return queue.complete(command, sc::success);  // a deviation went on
   if (!controller_.io_.check_path(command, *ns)) return;
-  if (ns->reservations().held() && !controller_.reservations_.reservation_allows(command, *ns, Access::write)) return;
   if (!placed(*ns)) {
     if (!queue.refuse(command, check::io_send_disabled)) queue.complete(command, sc::success);
     return;

@@ -281,7 +281,6 @@ nvme::Status ZoneCommands::zone_step(const Command& command, Namespace& ns, std:
       break;
     case ZoneSendAction::reset: {
       if (departs(departure::zone_reset_ineffective)) break;
-      subsystem_.sanitizer().note_write();
       const nvme::Status erased = departs(departure::zone_reset_keeps_data) ? sc::success : ns.erase_zone(index);
       if (!erased.ok()) return erased;
       const nvme::ZoneFacts before = zones.facts(index);

@@ -205,7 +205,6 @@ bool ZoneTable::reset(std::size_t index) {
 
 void ZoneTable::take_offline(std::size_t index) {
   move(index, ZoneState::offline);
-  release_random(index);
   zones_[index].attributes = 0;
   zones_[index].extension.clear();
 }

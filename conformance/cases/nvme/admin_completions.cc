@@ -1,7 +1,7 @@
 // Fields of completions, identifiers in Admin commands, and events that come when they should not.
 #include <map>
 
-#include "conformance/cases/nvme/scene.h"
+#include "conformance/cases/nvme/kv_scene.h"
 #include "conformance/runner/arranger.h"
 #include "conformance/runner/embedded_controller.h"
 #include "model/subsystem/subsystem.h"
@@ -40,6 +40,7 @@ const furnished without_namespace_management{[](EmbeddedSetup& setup) { setup.su
 const furnished with_small_transfers{[](EmbeddedSetup& setup) {
   setup.subsystem.mdts = 2;
   setup.subsystem.directives = {};
+  add_key_value_namespaces(setup);
 }};
 
 const auto kNoNamespace = one_of(sc::invalid_namespace_or_format, sc::invalid_field);
@@ -325,6 +326,13 @@ CONFORMANCE_CASE(no_command_moves_more_than_mdts, "nvme.transfer.mdts-commands",
   }
   if ((nvm & nvme::oncs_bits::reservations) != 0) {
     judge(true, host::reservation_report(bench.nsid(), bytes), "Reservation Report");
+  }
+  if (!has_pairs(bench.declared())) {
+    KvScene scene(bench, check);
+    const KvKey key = key_of(0x5D, 4);
+    check.status(scene.retrieve(key, bytes), sc::invalid_field, "Retrieve above MDTS");
+    check.status(scene.list(key, bytes), sc::invalid_field, "List above MDTS");
+    if (bytes <= scene.value_max()) check.status(scene.store(key, value_of(0x5D, bytes)), sc::invalid_field, "Store above MDTS");
   }
   // Of a count of dwords the lower 16 bits alone would be within the limit.
   constexpr std::uint32_t kSixteenBits = 0x10000 * 4;

@@ -3,6 +3,7 @@
 
 #include "conformance/cases/nvme/copy_scene.h"
 #include "conformance/cases/nvme/every_space.h"
+#include "conformance/cases/nvme/zone_scene.h"
 
 namespace fb::conformance {
 
@@ -90,6 +91,12 @@ host::RawReply rewrite(const Space& space, IoOpcode opcode, std::uint64_t lba, s
   const Bytes source = nvme::write_copy_source({.slba = kSource, .blocks = count}, 0, {});
   return space.io->send(host::copy(space.nsid, lba, 1), source).wait();
 }
+
+/// Neither MDTS nor ZASL.
+const furnished without_transfer_limit{[](EmbeddedSetup& setup) {
+  add_zoned_namespaces(setup);
+  setup.subsystem.mdts = setup.subsystem.zoned.append_limit = 0;
+}};
 
 /// A namespace with addresses of more than 32 bits, and of more than 4 GiB.
 std::optional<std::string> has_a_large_namespace(const Declared& declared) {
@@ -323,7 +330,7 @@ CONFORMANCE_CASE(transfers_of_exactly_mdts_are_whole, "nvme.transfer.mdts-every"
 }
 
 CONFORMANCE_CASE(transfers_without_limit_are_taken, "nvme.transfer.unlimited", roles::controller, needs(has_namespace),
-                 needs(has_no_transfer_limit), furnished{[](EmbeddedSetup& setup) { setup.subsystem.mdts = 0; }}) {
+                 needs(has_no_transfer_limit), without_transfer_limit) {
   constexpr std::uint64_t kBytes = (4 << 20) + 4096;  // far beyond what a product has room for unless it was made for that
   host::RawQueue& io = bench.associate().open_io();
   const Space space = every_space(bench, io).front();
@@ -331,6 +338,15 @@ CONFORMANCE_CASE(transfers_without_limit_are_taken, "nvme.transfer.unlimited", r
   const Bytes data = pattern(0x28, static_cast<std::size_t>(count), space.block_bytes);
   check.success(space.write(0, data), "Write of " + std::to_string(data.size()) + " bytes");
   holds(check, space, 0, data, std::to_string(data.size()) + " bytes");
+  if (find_zoned(bench.declared(), plainly_zoned) == nullptr || has_zone_append(bench.declared())) return;
+  ZoneScene scene(bench, check, plainly_zoned, 1);
+  const auto page = scene.admin().send(identify_zoned(nvme::Cns::command_set_controller), nvme::kIdentifySize).wait();
+  check.precondition_success(page, "Identify");
+  // ZASL 0 is as much as MDTS.
+  if (View<nvme::IdentifyControllerZoned>{page.data}.get(nvme::id_ctrl_zoned::zasl) != 0) return;
+  const std::uint64_t most = std::min({kBytes / scene.facts.layout.bytes(), std::uint64_t{65536}, scene.capacity(0)});
+  const auto appended = scene.append(scene.zone(0), static_cast<std::uint32_t>(most));
+  check.success(appended, fmt::format("Zone Append of {} blocks", most));
 }
 
 namespace {

@@ -315,6 +315,11 @@ CONFORMANCE_CASE(write_exclusive_lets_keys_be_read, "nvme.kv.reservation.read", 
   const Bytes value = scene.put(key, 0xE7);
   const PairsHolder holder(bench, check, scene.nsid, nvme::ReservationType::write_exclusive);
   scene.holds(key, value);
+  scene.has(key);
+  const auto listed = scene.list(key, 4096);
+  if (!check.success(listed, "List")) return;
+  const nvme::KvList keys = nvme::read_kv_list(listed.data);
+  check.that(std::find(keys.keys.begin(), keys.keys.end(), key) != keys.keys.end(), "the list has the key", "it has not");
 }
 
 }  // namespace fb::conformance

@@ -72,6 +72,16 @@ CONFORMANCE_CASE(store_that_must_not_replace_finds_the_key, "nvme.kv.store.new",
   const KvKey key = key_of(0x47, 4);
   scene.put(key, 0x47);
   check.status(scene.store(key, value_of(0x9C, 40), so::must_not_exist), sc::key_exists, "Store with SO bit 9");
+  // Of two at once one finds the key, whichever comes first; the data of the first takes longer.
+  const KvKey other = key_of(0x4C, 4);
+  const std::uint64_t limit = bench.declared().transfer_max();
+  const std::uint64_t most = limit == 0 ? scene.value_max() : std::min(limit, scene.value_max());
+  const Bytes longer = value_of(0x4C, static_cast<std::size_t>(std::min<std::uint64_t>(most, 32768))), shorter = value_of(0x4D, 40);
+  auto first = scene.io->send(host::kv_store(scene.nsid, other, longer.size(), so::must_not_exist), longer);
+  auto second = scene.io->send(host::kv_store(scene.nsid, other, shorter.size(), so::must_not_exist), shorter);
+  const auto one = first.wait(), two = second.wait();
+  check.that(one.ok() != two.ok(), "of two Stores with SO bit 9 at once one succeeds", one.ok() ? "both succeed" : "none succeeds");
+  if (one.ok() != two.ok()) scene.holds(other, one.ok() ? longer : shorter, "the value of the one that succeeded");
 }
 
 CONFORMANCE_CASE(store_that_must_not_replace_leaves_the_value, "nvme.kv.store.new.kept", roles::controller, key_value_namespaces, pairs) {

@@ -1,4 +1,5 @@
 // Namespace Management: creation and deletion.
+#include "conformance/cases/nvme/copy_scene.h"
 #include "conformance/cases/nvme/namespace_scene.h"
 #include "conformance/runner/embedded_controller.h"
 #include "wire/nvme/features.h"
@@ -240,6 +241,11 @@ CONFORMANCE_CASE(thin_namespace_takes_its_capacity_and_no_more, "nvme.namespace.
   }
   check.success(manager.write(nsid, 1000, data), "blocks that are allocated");
   check.status(manager.write(nsid, 3000, data), sc::capacity_exceeded, "the block behind NCAP");
+  if (!claims_oncs<nvme::oncs_bits::copy>(bench.declared()) && !has_copy_format<0>(bench.declared())) {
+    const Bytes source = nvme::write_copy_source({.slba = 1000, .blocks = 1}, 0, {});
+    check.status(manager.io().send(host::copy(nsid, 3000, 1), source).wait(), sc::capacity_exceeded, "a Copy to the block behind NCAP");
+    check.success(manager.io().send(host::copy(nsid, 2000, 1), source).wait(), "a Copy to a block that is allocated");
+  }
   const Bytes page = manager.page(Cns::identify_namespace, nsid);
   check.equal("NUSE", View<nvme::IdentifyNamespace>{page}.get(nvme::id_ns::nuse), 16u);
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <functional>
+#include <vector>
 
 #include "conformance/cases/nvme/scene.h"
 #include "conformance/runner/embedded_controller.h"
@@ -123,26 +124,39 @@ CONFORMANCE_CASE(commands_end_when_their_namespace_goes, "nvme.namespace.gone-me
   host::RawQueue& io = scene.io;
   constexpr std::uint32_t kBlocks = 64;
   const Bytes data(std::size_t{kBlocks} * 512, 0x5A);
-  using Start = std::function<Op<host::RawReply>()>;
+  using Start = std::function<std::vector<Op<host::RawReply>>()>;
+  const auto one = [](Op<host::RawReply> reply) { return std::vector<Op<host::RawReply>>{std::move(reply)}; };
   Bytes source(32);
-  const std::pair<std::string_view, Start> starts[] = {
-      {"Write", [&] { return io.send(host::write(kGoes, 0, kBlocks), ByteView{data}); }},
-      {"Read", [&] { return io.send(host::read(kGoes, 0, kBlocks), data.size()); }},
-      {"Compare", [&] { return io.send(host::compare(kGoes, 0, kBlocks), ByteView{data}); }},
-      {"Dataset Management", [&] { return io.send(host::deallocate(kGoes, 1), ByteView{data}.first(16)); }},
-      {"Copy", [&] { return io.send(host::copy(kGoes, 8, 1), ByteView{source}); }},
-      {"Write Zeroes", [&] { return io.send(host::write_zeroes(kGoes, 0, kBlocks)); }},
-      {"Flush", [&] { return io.send(host::flush(kGoes)); }},
+  std::vector<std::pair<std::string_view, Start>> starts = {
+      {"Write", [&] { return one(io.send(host::write(kGoes, 0, kBlocks), ByteView{data})); }},
+      {"Read", [&] { return one(io.send(host::read(kGoes, 0, kBlocks), data.size())); }},
+      {"Compare", [&] { return one(io.send(host::compare(kGoes, 0, kBlocks), ByteView{data})); }},
+      {"Dataset Management", [&] { return one(io.send(host::deallocate(kGoes, 1), ByteView{data}.first(16))); }},
+      {"Copy", [&] { return one(io.send(host::copy(kGoes, 8, 1), ByteView{source})); }},
+      {"Write Zeroes", [&] { return one(io.send(host::write_zeroes(kGoes, 0, kBlocks))); }},
+      {"Flush", [&] { return one(io.send(host::flush(kGoes))); }},
   };
+  if (!fuses_compare_and_write(bench.declared())) {
+    starts.emplace_back("a fused pair", [&] {
+      auto compare = host::compare(kGoes, 0, kBlocks), write = host::write(kGoes, 0, kBlocks);
+      compare.set(nvme::sqe::fuse, nvme::Fuse::first);
+      write.set(nvme::sqe::fuse, nvme::Fuse::second);
+      std::vector<Op<host::RawReply>> both = one(io.send(compare, ByteView{data}));
+      both.push_back(io.send(write, ByteView{data}));
+      return both;
+    });
+  }
   for (const auto& [name, start] : starts) {
     for (unsigned after = 0; after < 48; after += 3) {
       const std::string when = fmt::format("{} whose namespace goes {} us later", name, after);
       check.precondition(bench.subsystem().add_namespace({.nsid = kGoes}).ok(), "one more namespace");
-      auto reply = start();
+      auto replies = start();
       bench.world().run_for(Duration::us(after));
       check.precondition(bench.subsystem().remove_namespace(kGoes), "the namespace goes");
-      const auto ended = reply.wait_for(kSoon);
-      if (!check.that(ended.has_value() && ended->answered(), when + " is completed", "it is not")) return;
+      for (auto& reply : replies) {
+        const auto ended = reply.wait_for(kSoon);
+        if (!check.that(ended.has_value() && ended->answered(), when + " is completed", "it is not")) return;
+      }
     }
   }
   check.success(scene.read(0, 1), "Read of a namespace that stays");

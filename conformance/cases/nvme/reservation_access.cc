@@ -1,4 +1,5 @@
 // What a reservation keeps other hosts from.
+#include "conformance/cases/nvme/fdp_scene.h"
 #include "conformance/cases/nvme/reservation_scene.h"
 #include "conformance/runner/embedded_controller.h"
 
@@ -147,12 +148,21 @@ CONFORMANCE_CASE(everybody_may_report_and_register, "nvme.reservation.access.res
   check.success(scene.register_key(1, scene.key(1)), "Reservation Register of another host");
 }
 
-CONFORMANCE_CASE(strangers_identify_what_is_exclusive, "nvme.reservation.access.admin", roles::controller,
+CONFORMANCE_CASE(strangers_identify_what_is_exclusive, "nvme.reservation.access.admin", roles::controller, having_fdp,
                  needs(claims_types<ReservationType::exclusive_access>)) {
   ReservationScene scene(bench, check, 2);
   scene.held(ReservationType::exclusive_access);
   check.success(scene.association(1).admin().send(host::identify(nvme::Cns::identify_namespace, scene.nsid()), 4096).wait(),
                 "Identify Namespace of a host that is not registered");
+  // Neither is of the groups that a reservation is about, whether or not the namespace has placement handles.
+  if (kHasFdp(bench.declared())) return;
+  const auto judge = [&](const host::RawReply& reply, std::string_view what) {
+    const std::string name = std::string(what) + " of a host that is not registered";
+    check.that(!nvme::same_code(reply.status(), sc::reservation_conflict), name + " is no conflict", "Reservation Conflict");
+  };
+  judge(scene.io(1).send(host::reclaim_unit_handle_status(scene.nsid(), 512), 512).wait(), "I/O Management Receive");
+  const Bytes list(2);
+  judge(scene.io(1).send(host::reclaim_unit_handle_update(scene.nsid(), 1), list).wait(), "I/O Management Send");
 }
 
 CONFORMANCE_CASE(strangers_do_not_format, "nvme.reservation.access.format", roles::controller, with_formats,

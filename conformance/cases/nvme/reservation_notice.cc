@@ -195,6 +195,14 @@ CONFORMANCE_CASE(notices_come_one_by_one, "nvme.reservation.notice.queue", roles
   check.equal("second notification", say(second.what), say(ReservationNotice::reservation_preempted));
   check.that(second.count > first.count, "the count rises", words(first.count) + " is followed by " + words(second.count));
   check.equal("after the last one", say(third.what), say(ReservationNotice::empty));
+  // A Controller Level Reset sets the count to 0, and each notification adds 1.
+  scene.reset(1);
+  scene.all_registered(2);
+  check.precondition_success(scene.acquire(0, kRegistrants), "Acquire");
+  check.precondition_success(scene.release(0, kRegistrants), "Release");
+  const Notice anew = next_notice(check, scene.association(1));
+  check.equal("first notification after a reset", say(anew.what), say(ReservationNotice::reservation_released));
+  check.equal("count of the first notification after a reset", anew.count, 1u);
 }
 
 CONFORMANCE_CASE(notices_say_how_many_there_are, "nvme.reservation.notice.available", roles::controller, registrants_only) {

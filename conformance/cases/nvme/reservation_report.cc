@@ -80,9 +80,13 @@ CONFORMANCE_CASE(report_counts_what_does_not_fit, "nvme.reservation.report.lengt
 CONFORMANCE_CASE(report_names_the_holder, "nvme.reservation.report.holder", roles::controller, exclusive) {
   ReservationScene scene(bench, check, 2);
   scene.held(kExclusive, 2);
+  const bool dynamic = (bench.declared().identify().get(nvme::id_ctrl::fcatt) & nvme::fcatt_bits::static_controllers) == 0;
   for (const auto& entry : scene.report().entries) {
-    check.equal("RCSTS bit 0 of " + std::string(entry.hostid == scene.hostid(0) ? "the holder" : "the other"), entry.holder,
-                entry.hostid == scene.hostid(0));
+    const bool holds = entry.hostid == scene.hostid(0);
+    const std::string who = holds ? "the holder" : "the other";
+    check.equal("RCSTS bit 0 of " + who, entry.holder, holds);
+    const std::uint16_t own = scene.association(holds ? 0 : 1).cntlid();
+    check.equal("CNTLID of " + who, entry.cntlid, dynamic ? one_of(own, nvme::kNoRegisteredController) : one_of(own));
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "conformance/cases/nvme/reset.h"
 #include "conformance/cases/nvme/scene.h"
 #include "wire/nvme/reservation.h"
 
@@ -64,6 +65,7 @@ struct ReservationReport {
     host::HostId hostid = {};
     std::uint64_t key = 0;
     bool holder = false;
+    std::uint16_t cntlid = 0;
   };
   std::uint32_t generation = 0;
   ReservationType type = ReservationType::none;
@@ -100,6 +102,8 @@ class ReservationScene {
 
   /// The host has lost its association, or gives it up: it comes with another.
   void rejoin(std::size_t host) { hosts_[host] = join(host); }
+  /// Its controller is reset, and gets an I/O queue again.
+  void reset(std::size_t host) { hosts_[host].io = &reset_controller(bench_, association(host), io(host)); }
   /// One more controller of the same host.
   RawAssociation& second_association(std::size_t host) { return bench_.associate({.hostid = hostid(host)}); }
 
@@ -172,6 +176,7 @@ class ReservationScene {
       std::copy(id.begin(), id.end(), one.hostid.begin());
       one.key = entry.get(rc::rkey);
       one.holder = entry.get(rc::holder);
+      one.cntlid = entry.get(rc::cntlid);
       report.entries.push_back(one);
     }
     return report;

@@ -1,6 +1,7 @@
 // Sanitize: what it takes, what it does to data, what its log tells.
 #include <fmt/format.h>
 
+#include "conformance/cases/nvme/kv_scene.h"
 #include "conformance/cases/nvme/sanitize_scene.h"
 #include "wire/nvme/events.h"
 #include "wire/nvme/features.h"
@@ -221,7 +222,8 @@ CONFORMANCE_CASE(sanitize_log_counts_the_passes, "nvme.sanitize.log.passes", rol
   }
 }
 
-CONFORMANCE_CASE(sanitize_log_tells_of_erased_data, "nvme.sanitize.log.erased", roles::controller, with_sanitize, needs(sanitizes)) {
+CONFORMANCE_CASE(sanitize_log_tells_of_erased_data, "nvme.sanitize.log.erased", roles::controller, with_sanitize, key_value_namespaces,
+                 needs(sanitizes)) {
   Sanitizing host(bench, check);
   host.manager.prepare(bench.nsid(), 0x11);
   check.equal("GDE after a write", host.log().get(sl::gde), false);
@@ -229,6 +231,12 @@ CONFORMANCE_CASE(sanitize_log_tells_of_erased_data, "nvme.sanitize.log.erased", 
   check.equal("GDE after the operation", host.log().get(sl::gde), true);
   host.manager.prepare(bench.nsid(), 0x12);
   check.equal("GDE after the next write", host.log().get(sl::gde), false);
+  if (has_pairs(bench.declared())) return;
+  KvScene scene(bench, check);
+  host.run();
+  check.precondition(host.log().get(sl::gde), "GDE is 1 after the next operation");
+  scene.put(key_of(0x13, 4), 0x13);
+  check.equal("GDE after a Store", host.log().get(sl::gde), false);
 }
 
 CONFORMANCE_CASE(sanitize_end_is_announced, "nvme.sanitize.event", roles::controller, with_sanitize, needs(sanitizes)) {

@@ -26,6 +26,14 @@ void listen(Check& check, ZoneScene& scene, std::uint32_t events) {
                              "Set Features");
 }
 
+bool has_more_zones_than_a_list(const host::NamespaceFacts& facts) {
+  return plainly_zoned(facts) && facts.blocks / facts.zones.zone_blocks > nvme::kChangedZonesMax;
+}
+const arranged many_failing_zones{"zones that fail", [](EmbeddedSetup& setup) {
+                                    add_zoned_namespaces(setup);
+                                    setup.namespaces.push_back({.blocks = 16 * 520, .zones = {.zone_blocks = 16}});
+                                  }};
+
 void fail_zone(ControllerBench& bench, const ZoneScene& scene, std::uint64_t start) {
   subsystem::Namespace& ns = *bench.subsystem().find_namespace(scene.nsid());
   bench.subsystem().make_zone_read_only(ns, ns.zones()->index_of(start));
@@ -52,7 +60,7 @@ CONFORMANCE_CASE(changed_zone_is_announced, "nvme.zones.events.changed", roles::
   check.equal("NSID of the event", reply->value() >> 32, scene.nsid());
 }
 
-CONFORMANCE_CASE(changed_zone_is_listed, "nvme.zones.events.list", roles::controller, failing_zones, zones, announced) {
+CONFORMANCE_CASE(changed_zone_is_listed, "nvme.zones.events.list", roles::controller, many_failing_zones, zones, announced) {
   ZoneScene scene(bench, check);
   listen(check, scene, nvme::event_config_bits::zone_descriptor);
   auto request = scene.admin().send(host::async_event_request());
@@ -69,6 +77,17 @@ CONFORMANCE_CASE(changed_zone_is_listed, "nvme.zones.events.list", roles::contro
   bench.subsystem().take_zone_offline(ns, ns.zones()->index_of(scene.zone(2)));
   const std::vector<std::uint64_t> both = {scene.zone(0), scene.zone(2)};
   check.that(changed_zones(check, scene).starts == both, "the list has each zone that changed, once and in ascending order", "it has not");
+  // More than the list has room for.
+  const host::NamespaceFacts* const large = find_zoned(bench.declared(), has_more_zones_than_a_list);
+  if (large == nullptr) return;
+  subsystem::Namespace& many = *bench.subsystem().find_namespace(large->nsid);
+  for (std::size_t i = 0; i <= nvme::kChangedZonesMax; ++i) bench.subsystem().make_zone_read_only(many, i);
+  const auto bytes = static_cast<std::uint32_t>(nvme::kChangedZonesBytes);
+  const auto page = scene.admin().send(host::get_log(lid_of(nvme::LogPage::changed_zones), bytes, 0, large->nsid), bytes).wait();
+  check.require_success(page, "Get Log Page BFh");
+  check.equal("NRZID after 512 zones have changed", load_le<std::uint16_t>(page.data.data()), nvme::kTooManyChangedZones);
+  const bool zero = std::all_of(page.data.begin() + 2, page.data.end(), [](std::uint8_t byte) { return byte == 0; });
+  check.that(zero, "the bytes behind NRZID FFFFh are 0", "they are not");
 }
 
 CONFORMANCE_CASE(zones_are_announced_on_demand, "nvme.zones.events.asked", roles::controller, failing_zones, zones) {

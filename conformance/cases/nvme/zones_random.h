@@ -36,6 +36,7 @@ inline bool limits_random(const host::NamespaceFacts& facts) {
   return has_random_areas(facts) && wanted <= kFewZones && facts.blocks / geometry.zone_blocks > wanted && leaves(geometry.max_active) &&
          leaves(geometry.max_open);
 }
+inline bool limits_open_random(const host::NamespaceFacts& facts) { return has_random_areas(facts) && limits_open(facts); }
 inline const needs few_random_areas{has_zoned<limits_random>};
 
 class RandomScene : public ZoneScene {

@@ -112,6 +112,23 @@ CONFORMANCE_CASE(write_opens_a_closed_zone_with_random_area, "nvme.zones.zrwa.wr
   check.that(scene.has_area(start), "ZRWAV is 1", "it is 0");
 }
 
+CONFORMANCE_CASE(zone_with_random_area_counts_as_open, "nvme.zones.limits.counted", roles::controller, random_zones,
+                 needs(has_zoned<limits_open_random>)) {
+  const std::uint32_t most = zoned_of(bench.declared(), limits_open_random).zones.max_open;
+  RandomScene scene(bench, check, limits_open_random, most + 1);
+  scene.take(scene.zone(0));
+  scene.close(scene.zone(0));
+  // The controller closes one that it has opened by itself, or refuses the last write.
+  for (std::uint32_t i = 1; i <= most; ++i) scene.fill(scene.zone(i), 1);
+  (void)scene.write(scene.zone(0), 1);
+  std::uint32_t open = 0;
+  for (std::uint32_t i = 0; i <= most; ++i) {
+    const ZoneState state = scene.state(scene.zone(i));
+    if (state == ZoneState::implicitly_opened || state == ZoneState::explicitly_opened) ++open;
+  }
+  check.between("zones that are open", open, 1u, most);
+}
+
 CONFORMANCE_CASE(random_area_takes_write_zeroes, "nvme.zones.zrwa.write.zeroes", roles::controller, random_zones, random_areas,
                  needs(claims_oncs<nvme::oncs_bits::write_zeroes>)) {
   RandomScene scene(bench, check);
@@ -207,6 +224,10 @@ CONFORMANCE_CASE(flush_needs_a_random_area, "nvme.zones.zrwa.flush.none", roles:
   scene.fill(scene.zone(0), 1);
   check.refused(scene.flush_to(scene.zone(0)), "Flush Explicit ZRWA Range in an open zone");
   check.refused(scene.flush_to(scene.zone(1)), "Flush Explicit ZRWA Range in an empty zone");
+  // Where it would be in order if there were an area.
+  check.refused(scene.flush_to(scene.zone(0) + scene.granule()), "Flush Explicit ZRWA Range of a whole ZRWAFG in an open zone");
+  check.refused(scene.flush_to(scene.zone(1) + scene.granule() - 1), "Flush Explicit ZRWA Range of a whole ZRWAFG in an empty zone");
+  scene.is(scene.zone(1), ZoneState::empty, "state of the zone that was empty");
   check.equal("write pointer", scene.pointer(scene.zone(0)), scene.zone(0) + 1);
 }
 

@@ -1,4 +1,5 @@
 // Writes to zones and reads from them.
+#include "conformance/cases/nvme/copy_scene.h"
 #include "conformance/cases/nvme/zone_scene.h"
 #include "conformance/runner/embedded_controller.h"
 #include "model/subsystem/subsystem.h"
@@ -166,6 +167,10 @@ CONFORMANCE_CASE(offline_zone_is_not_read, "nvme.zones.read.offline", roles::con
   scene.fill(scene.zone(0), 2);
   fail_zone(bench, scene, scene.zone(0), ZoneState::offline);
   check.status(scene.read(scene.zone(0), 1), sc::zone_is_offline, "a read from an offline zone");
+  // What cannot be read cannot be copied either.
+  if (claims_oncs<nvme::oncs_bits::copy>(bench.declared()) || has_copy_format<0>(bench.declared())) return;
+  check.refused(copy(scene, scene.zone(0), 1, scene.zone(1)), "a copy from an offline zone");
+  check.equal("write pointer of the destination", scene.pointer(scene.zone(1)), scene.zone(1));
 }
 
 CONFORMANCE_CASE(reads_do_not_reach_into_offline_zones, "nvme.zones.read.offline", roles::controller, failing_zones,

@@ -115,7 +115,8 @@ CONFORMANCE_CASE(capsule_with_misaligned_data_is_fatal, "tcp.capsule.pdo", roles
   pdu.insert(pdu.begin() + pdu[3], 1, 0);
   ++pdu[3];
   store_le<std::uint32_t>(&pdu[4], static_cast<std::uint32_t>(pdu.size()));
-  expect_header_fatal(check, *raw, pdu, "a CapsuleCmd with a PDO that is no multiple of 4");
+  raw->send(ByteView(pdu));
+  expect_fatal(check, *raw, "a CapsuleCmd with a PDO that is no multiple of 4", {{FatalStatus::invalid_header_field, 3}}, pdu);
 }
 
 CONFORMANCE_CASE(capsule_with_an_unasked_header_digest_is_fatal, "tcp.pdu.hdgstf", roles::controller, sends_malformed) {
