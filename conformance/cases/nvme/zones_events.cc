@@ -27,7 +27,7 @@ void listen(Check& check, ZoneScene& scene, std::uint32_t events) {
 }
 
 bool has_more_zones_than_a_list(const host::NamespaceFacts& facts) {
-  return plainly_zoned(facts) && facts.blocks / facts.zones.zone_blocks > nvme::kChangedZonesMax;
+  return plainly_zoned(facts) && facts.blocks / facts.zones.zone_blocks > nvme::kChangedZonesMax + 1;
 }
 const arranged many_failing_zones{"zones that fail", [](EmbeddedSetup& setup) {
                                     add_zoned_namespaces(setup);
@@ -81,7 +81,8 @@ CONFORMANCE_CASE(changed_zone_is_listed, "nvme.zones.events.list", roles::contro
   const host::NamespaceFacts* const large = find_zoned(bench.declared(), has_more_zones_than_a_list);
   if (large == nullptr) return;
   subsystem::Namespace& many = *bench.subsystem().find_namespace(large->nsid);
-  for (std::size_t i = 0; i <= nvme::kChangedZonesMax; ++i) bench.subsystem().make_zone_read_only(many, i);
+  // Not the first, whose ZSLBA is 0.
+  for (std::size_t i = 1; i <= nvme::kChangedZonesMax + 1; ++i) bench.subsystem().make_zone_read_only(many, i);
   const auto bytes = static_cast<std::uint32_t>(nvme::kChangedZonesBytes);
   const auto page = scene.admin().send(host::get_log(lid_of(nvme::LogPage::changed_zones), bytes, 0, large->nsid), bytes).wait();
   check.require_success(page, "Get Log Page BFh");
