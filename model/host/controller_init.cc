@@ -124,12 +124,11 @@ void Controller::on_admin_connected(AdminReply& reply) {
     fail(make_error(HostError::Kind::violation, "Connect names another controller than asked for"));
     return;
   }
-  facts_ = {};
+  // What was known of it stands until Identify tells anew: users ask for commands meanwhile.
   facts_.cntlid = cntlid;
   facts_.subnqn = options_.subnqn;
   facts_.discovery = options_.subnqn == fabrics::kDiscoveryNqn;
   namespaces_.clear();
-  ana_.clear();
   events_out_ = 0;
   traffic_seen_ = 0;
   authenticate(*admin_, accepted.get(fabrics::connect_reply::authreq), [this] {

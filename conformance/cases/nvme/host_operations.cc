@@ -155,6 +155,19 @@ class Copybook {
       step(round % 8);
     }
   }
+  /// What is not whole blocks cannot be asked for.
+  void refuse_parts() {
+    const auto sent = [&] { return std::ranges::count_if(bench_.commands(), [](const SeenCommand& seen) { return seen.qid != 0; }); };
+    const auto before = sent();
+    for (const std::size_t bytes : {block() / 2, block() + 4}) {
+      Bytes& data = bench_.keep(Bytes(bytes));
+      const std::string what = " of " + std::to_string(bytes) + " bytes";
+      ends_with(space_.read(0, data), sc::invalid_field, "read" + what);
+      ends_with(space_.write(0, data), sc::invalid_field, "write" + what);
+      ends_with(space_.compare(0, data), sc::invalid_field, "Compare" + what);
+    }
+    check_.equal("commands that are sent for parts of blocks", sent(), before);
+  }
 
  private:
   std::size_t block() const { return space_.block_bytes(); }
@@ -411,7 +424,9 @@ CONFORMANCE_CASE(host_carries_out_every_operation, "nvme.host.operations.data", 
       if (space->paths().all().empty()) continue;
       subsystem::Namespace* const medium = bench.subsystem().find_namespace(space->nsid());
       check.precondition(medium != nullptr, "the namespace is there");
-      Copybook(bench, check, *space, *medium, contents[space->nsid()], seed++).run(24);
+      Copybook copybook(bench, check, *space, *medium, contents[space->nsid()], seed++);
+      copybook.run(24);
+      copybook.refuse_parts();
     }
     bench.product().disconnect().wait_for(30_s);
     bench.emulated_host().forget_gone();
@@ -455,6 +470,25 @@ CONFORMANCE_CASE(host_learns_the_limits_of_a_controller_anew, "nvme.host.operati
         }
       }
     }
+  }
+  bench.step("reads while the host connects again, to the same limits");
+  bench.forget_seen();
+  bench.subsystem().end_associations("the bench ends the association");
+  check.precondition(bench.run_until([&] { return !bench.fabrics_commands(0x01).empty(); }, 120_s), "the host connects again");
+  host::Namespace* const space = bench.emulated_host().find(bench.nqn(), 1);
+  check.precondition(space != nullptr, "the namespace is there");
+  std::vector<Op<nvme::Status>> reads;
+  for (unsigned i = 0; i < 200 && !live(); ++i) {
+    reads.push_back(space->read(0, bench.keep(Bytes(40'960))));
+    bench.world().run_for(100_us);
+  }
+  for (auto& read : reads) {
+    const auto ended = read.wait_for(120_s);
+    check.that(ended.has_value() && ended->ok(), "a read succeeds that was asked for while the host connected again", "it does not");
+  }
+  for (const SeenCommand* seen : io_commands(bench, opcode::kRead)) {
+    const std::uint64_t bytes = std::uint64_t{blocks_of(*seen)} * 512;
+    check.that(bytes <= std::uint64_t{4096} << kDeclarations[3].mdts, "MDTS holds for what was asked for meanwhile", std::to_string(bytes));
   }
 }
 
