@@ -324,7 +324,6 @@ void Controller::on_queue_connected(Queue& queue, const transport::ChannelFacts&
     connect_admin();
     return;
   }
-  if (io_.empty() || io_.back().get() != &queue) return;
   world_.loop().cancel(step_timer_);
   nvme::Sqe sqe;
   Bytes data = connect_bytes(queue.qid(), queue.entries(), sqe);

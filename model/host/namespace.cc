@@ -116,7 +116,7 @@ void Namespace::submit(IoRequest& request) {
   request.losses_ = 0;
   request.last_status_ = {};
   build(request);
-  if (facts_.layout.is_protected() && !facts_.strips() && brings_tags(request)) write_tags(request.lba, request.data);
+  if (facts_.layout.is_protected() && brings_tags(request)) write_tags(request.lba, request.data);
   dispatch(request);
 }
 
