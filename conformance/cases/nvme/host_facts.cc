@@ -19,6 +19,16 @@ void unequal_namespaces(EmbeddedSetup& setup) {
   setup.namespaces.push_back(
       {.nsid = 6, .blocks = 78, .shared = false, .metadata_bytes = 16, .protection_type = 2, .protection_first = true});
   setup.namespaces.push_back({.nsid = 7, .block_bytes = 4096, .blocks = 79, .ana_group = 2, .metadata_bytes = 64});
+  setup.subsystem.zoned.supported = true;
+  setup.subsystem.version = std::max(setup.subsystem.version, fabrics::version(2, 0, 0));  // the first with several command sets
+  subsystem::ZoneOptions zones[3] = {{.zone_blocks = 64, .max_active = 5, .max_open = 3}, {.zone_blocks = 32}, {.zone_blocks = 128}};
+  zones[0].read_across = true;
+  zones[0].extension_units = 2;
+  zones[1].variable_capacity = true;
+  zones[1].zrwa_blocks = zones[2].zrwa_blocks = 8;
+  zones[1].zrwa_granularity = 4;
+  zones[1].zrwa_flush = false;
+  for (std::uint32_t i = 0; i < 3; ++i) setup.namespaces.push_back({.nsid = 9 + i, .blocks = 1024, .zones = zones[i]});
 }
 const arranged a_host_that_says_what_it_found{"namespaces of all formats, and a user who asks the host what it has found",
                                               &unequal_namespaces};
@@ -30,6 +40,20 @@ Bytes identity_of(const subsystem::Namespace& space) {
   made[0] = kUuid;
   std::copy(space.uuid().begin(), space.uuid().end(), made.begin() + 1);
   return made;
+}
+
+/// Zones as the host has them.
+void knows_zones(Check& check, const host::ZoneGeometry& told, const subsystem::ZoneOptions& there, const std::string& which) {
+  check.equal("blocks of a zone" + which, told.zone_blocks, there.zone_blocks);
+  check.equal("zones that may be active" + which, told.max_active, there.max_active);
+  check.equal("zones that may be open" + which, told.max_open, there.max_open);
+  check.equal("bytes of an extension" + which, told.extension_bytes, there.extension_units * 64u);
+  check.equal("reads across boundaries" + which, told.read_across, there.read_across);
+  check.equal("zones of another capacity after a reset" + which, told.variable_capacity, there.variable_capacity);
+  check.equal("blocks of a random write area" + which, told.zrwa_blocks, std::uint32_t{there.zrwa_blocks});
+  if (there.zrwa_blocks == 0) return;
+  check.equal("granularity of a random write area" + which, told.zrwa_granularity, std::uint32_t{there.zrwa_granularity});
+  check.equal("Flush Explicit ZRWA Range" + which, told.zrwa_flush, there.zrwa_flush);
 }
 
 /// Each namespace of the bench as the host has it, and no other.
@@ -55,6 +79,7 @@ void knows_them(HostBench& bench, Check& check, const std::string& when) {
     check.equal("MSSRL" + which, at->copy.range_blocks, std::uint32_t{copy.range_blocks});
     check.equal("MCL" + which, at->copy.total_blocks, copy.total_blocks);
     check.equal("MSRC + 1" + which, at->copy.ranges, std::uint32_t{copy.ranges});
+    if (space->zones() != nullptr) knows_zones(check, at->zones, space->zones()->options(), which);
     const host::Namespace* const space_of_user = bench.emulated_host().find(*controllers.front(), nsid);
     check.that(space_of_user != nullptr, "the user has namespace " + std::to_string(nsid) + " " + when, "none");
     if (space_of_user != nullptr) check.equal("blocks for the user" + which, space_of_user->blocks(), space->blocks());

@@ -11,7 +11,7 @@ namespace fb::conformance {
 
 namespace {
 
-constexpr std::uint8_t kAppend = 0x7D, kSetFeatures = 0x09;
+constexpr std::uint8_t kSend = 0x79, kReceive = 0x7A, kAppend = 0x7D, kSetFeatures = 0x09;
 constexpr std::uint64_t kZone = 64;
 constexpr std::uint32_t kNsid = 3;
 
@@ -27,7 +27,7 @@ const arranged a_zoned_namespace_of_the_emulated_host{"a zoned namespace", &with
 
 host::Namespace& zoned_of(HostBench& bench, Check& check) {
   for (host::Namespace* one : bench.emulated_host().namespaces()) {
-    if (one->nsid() == kNsid) return *one;
+    if (one->nsid() == kNsid && !one->paths().all().empty()) return *one;
   }
   check.inconclusive("the host does not use the zoned namespace");
 }
@@ -78,6 +78,27 @@ std::vector<const SeenCommand*> zone_writes(const HostBench& bench) {
     if (seen->nsid() == kNsid) found.push_back(seen);
   }
   return found;
+}
+
+/// What cannot be: it ends with an error, and no command of that opcode is sent for it.
+template <class T>
+void cannot_be(HostBench& bench, Check& check, std::uint8_t which, std::string_view what, Op<T> op) {
+  const std::size_t before = io_commands(bench, which).size();
+  const auto ended = op.wait_for(60_s);
+  check.require(ended.has_value(), std::string(what) + " ends", "it does not");
+  if constexpr (requires { ended->status; }) {
+    check.that(!ended->status.ok(), std::string(what) + " fails", "it succeeds");
+  } else {
+    check.that(!ended->ok(), std::string(what) + " fails", "it succeeds");
+  }
+  check.equal("commands that are sent for " + std::string(what), io_commands(bench, which).size(), before);
+}
+
+/// The log page of the Zoned Namespace command set that was sent does not list Zone Append.
+void list_no_append(const CommandContext& command, MutableBytes data) {
+  const bool effects = command.qid == 0 && command.sqe[0] == opcode::kGetLog && command.sqe[40] == 0x05 && command.sqe[59] == 2;
+  const std::uint64_t offset = load_le<std::uint64_t>(command.sqe.data() + 48), at = 1024 + 4 * std::uint64_t{kAppend};
+  if (effects && at >= offset && at < offset + data.size()) data[static_cast<std::size_t>(at - offset)] &= 0xFE;
 }
 
 }  // namespace
@@ -156,6 +177,15 @@ CONFORMANCE_CASE(host_appends_within_the_limit, "nvme.host.zones.append-limit", 
   for (const SeenCommand* seen : io_commands(bench, kAppend)) {
     check.that(blocks_of(*seen) <= 16, "a Zone Append moves at most ZASL", "it moves more");
   }
+  cannot_be(bench, check, kAppend, "Zone Append of nothing", space.zone_append(0, bench.keep(Bytes())));
+  cannot_be(bench, check, kAppend, "Zone Append of a block and a half", space.zone_append(0, bench.keep(Bytes(768))));
+  bench.step("a controller without Zone Append");
+  bench.product().disconnect().wait_for(30_s);
+  bench.emulated_host().forget_gone();
+  bench.script.data_out = &list_no_append;
+  const auto again = bench.product().connect({}).wait_for(60_s);
+  check.precondition(again.has_value() && again->ok, "the host connects again");
+  cannot_be(bench, check, kAppend, "Zone Append that is not listed", zoned_of(bench, check).zone_append(0, less));
 }
 
 CONFORMANCE_CASE(host_appends_once, "nvme.host.zones.append-once", roles::host, a_zoned_namespace_of_the_emulated_host,
@@ -193,6 +223,17 @@ CONFORMANCE_CASE(host_reports_every_zone, "nvme.host.zones.report", roles::host,
   const auto opened = space.report_zones(0, nvme::ZoneReporting::implicitly_opened).wait_for(120_s);
   check.require(opened.has_value() && opened->status.ok(), "a report of the opened zones is made");
   check.equal("opened zones", opened->zones.size(), std::size_t{5});
+  // There are no descriptor extensions.
+  cannot_be(bench, check, kReceive, "a report with extensions", space.report_zones(0, nvme::ZoneReporting::all, true));
+  bench.script.admission = [](const CommandContext& command) -> std::optional<nvme::Status> {
+    return is_io(command, kReceive) && lba_of(command.sqe) != 0 ? std::optional(sc::unrecovered_read_error.with_dnr()) : std::nullopt;
+  };
+  for (const std::size_t first : {0u, 1u}) {
+    const auto report = space.report_zones(table.start_of(first)).wait_for(120_s);
+    const std::string which = "a report from zone " + std::to_string(first) + " on, of which a command fails";
+    check.require(report.has_value(), which + " ends", "it does not");
+    check.status(report->status, sc::unrecovered_read_error, which);
+  }
 }
 
 CONFORMANCE_CASE(host_carries_out_every_zone_action, "nvme.host.zones.actions", roles::host, many_large_zones) {
@@ -231,6 +272,10 @@ CONFORMANCE_CASE(host_carries_out_every_zone_action, "nvme.host.zones.actions", 
     for (std::size_t i = 0; i < expected.size(); ++i) wrong += table.state(i) != expected[i];
     check.equal("zones in another state than expected after " + name, wrong, std::size_t{0});
   }
+  // It takes data, which zone_send() has none of; and there are no random write areas.
+  cannot_be(bench, check, kSend, "an extension without data", space.zone_send(ZoneSend::set_descriptor_extension, 0));
+  cannot_be(bench, check, kSend, "an open with a random write area", space.zone_send(ZoneSend::open, 0, false, true));
+  cannot_be(bench, check, kSend, "a flush of a random write area", space.zone_send(ZoneSend::flush_explicit_zrwa, 0));
 }
 
 CONFORMANCE_CASE(host_reads_the_changed_zones, "nvme.host.zones.changed", roles::host, a_zoned_namespace) {
