@@ -115,27 +115,30 @@ struct Sweep {
   std::string_view what;
   Duration limit = 600_s;
   unsigned times = kAlways;  ///< that a command fails at most
+  bool connects = false;     ///< without Connect there is nothing to report but an error
 };
 
 /// Each kind of command fails in each way, is not answered, or takes the connection with it, while the host does something, which
 /// has to end in one way or the other.
 template <class Start>
 void sweep(HostBench& bench, Check& check, const std::vector<Kind>& kinds, const Sweep& sweep, Start&& start) {
-  const auto judge = [&](const std::string& when, auto&& arrange) {
+  const auto judge = [&](const std::string& when, bool hopeless, auto&& arrange) {
     bench.forget_seen();
     auto doing = start(arrange);
-    check.require(doing.wait_for(sweep.limit).has_value(), fmt::format("{} ends or reports an error when {}", sweep.what, when),
+    const std::optional<HostOutcome> outcome = doing.wait_for(sweep.limit);
+    check.require(outcome.has_value(), fmt::format("{} ends or reports an error when {}", sweep.what, when),
                   "neither in " + to_string(sweep.limit));
+    if (hopeless) check.that(!outcome->ok, fmt::format("{} reports an error when {}", sweep.what, when), "it reports success");
     bench.script = {};
     check.require(bench.product().disconnect().wait_for(120_s).has_value(), "the host leaves after " + when, "it does not in two minutes");
     if (bench.embedded()) bench.emulated_host().forget_gone();
   };
   for (const Kind& kind : kinds) {
     for (const Failure& failure : kFailures)
-      judge(fmt::format("{} {}", name_of(kind), failure.name),
+      judge(fmt::format("{} {}", name_of(kind), failure.name), sweep.connects && kind == Kind{0, nvme::kFabricsOpcode, kConnect},
             [&] { fail(bench, kind, failure.status, std::min(failure.times, sweep.times)); });
     for (const Answer instead : {Answer::disconnect_instead, Answer::withhold}) {
-      judge(fmt::format("{} {}", name_of(kind), instead == Answer::withhold ? "is not answered" : "loses the connection"), [&] {
+      judge(fmt::format("{} {}", name_of(kind), instead == Answer::withhold ? "is not answered" : "loses the connection"), false, [&] {
         bench.script.completion = [kind, instead, done = false](const CommandContext& command, MutableBytes) mutable {
           if (done || kind_of(command.qid, command.sqe) != kind) return Answer::send;
           done = true;
@@ -180,7 +183,7 @@ bool is_needed(const Kind& kind) {
 
 CONFORMANCE_CASE(host_ends_its_attempt_whatever_fails, "nvme.host.failure.reported", roles::host, lasts(3600_s)) {
   const auto kinds = learn_kinds(bench, check);
-  sweep(bench, check, kinds, {.what = "a connection attempt"}, [&](auto&& arrange) {
+  sweep(bench, check, kinds, {.what = "a connection attempt", .connects = true}, [&](auto&& arrange) {
     arrange();
     return bench.product().connect(kSeveralQueues);
   });
@@ -189,7 +192,7 @@ CONFORMANCE_CASE(host_ends_its_attempt_whatever_fails, "nvme.host.failure.report
 CONFORMANCE_CASE(host_ends_its_discovery_whatever_fails, "nvme.host.failure.reported", roles::host, lasts(3600_s)) {
   const auto kinds =
       kinds_while(bench, check, [&] { check.precondition(bench.product().discover().wait_for(60_s).has_value(), "discovery ends"); });
-  sweep(bench, check, kinds, {.what = "discovery", .limit = 200_s}, [&](auto&& arrange) {
+  sweep(bench, check, kinds, {.what = "discovery", .limit = 200_s, .connects = true}, [&](auto&& arrange) {
     arrange();
     return bench.product().discover();
   });
@@ -288,6 +291,16 @@ CONFORMANCE_CASE(host_reads_later_what_it_could_not_read, "nvme.host.failure.lat
       bench.script = {};
     }
   }
+  // Refused once and for all: the namespaces themselves tell.
+  const Change& refused = kChanges.front();
+  const std::uint64_t blocks = bench.subsystem().find_namespace(nsid)->blocks() - 8;
+  fail(bench, refused.fails, sc::invalid_field.with_dnr(), kAlways);
+  check.precondition(bench.subsystem().resize_namespace(nsid, blocks), "the namespace has another size");
+  bench.run_until([] { return false; }, 20_s);
+  const host::NamespaceFacts* const facts = facts_of(bench, nsid);
+  check.require(facts != nullptr, fmt::format("the namespace is there after {} was refused", refused.name), "it is not");
+  check.equal(fmt::format("blocks after {} was refused", refused.name), facts->blocks, blocks);
+  bench.script = {};
 }
 
 }  // namespace fb::conformance

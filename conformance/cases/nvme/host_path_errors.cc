@@ -117,7 +117,7 @@ CONFORMANCE_CASE(host_loses_no_write_with_a_path, "nvme.host.path-loss.data", ro
 
 namespace {
 
-void waits_until_silence_is_an_end(HostBench& bench, Check& check) {
+void waits_until_silence_is_an_end(HostBench& bench, Check& check, std::uint32_t kato_ms = 5000) {
   constexpr Duration kTolerance = Duration::ms(50);
   std::uint16_t silent = 0;
   // Nor does it give the association up: no end of a connection tells the host that it has noticed.
@@ -133,7 +133,7 @@ void waits_until_silence_is_an_end(HostBench& bench, Check& check) {
     const bool mute = command.controller != nullptr && silent != 0 && command.controller->cntlid() == silent;
     return mute ? Answer::withhold : Answer::send;
   };
-  const TwoPaths paths = connect_two_paths(bench, check, {.kato_ms = 5000});
+  const TwoPaths paths = connect_two_paths(bench, check, {.kato_ms = kato_ms});
   check.precondition(kato_of(bench, paths.first) != 0 && kato_of(bench, paths.second) != 0, "the host asks for a keep alive timeout");
   Bytes& data = bench.keep(host_pattern(512));
   Op<nvme::Status> write = bench.product().write(bench.nsid(), kPathLba, data);
@@ -229,10 +229,10 @@ CONFORMANCE_CASE(host_waits_before_it_repeats_changes_elsewhere, "nvme.host.path
 
 CONFORMANCE_CASE(host_waits_as_long_as_kas_and_cqt_say, "nvme.host.path-loss.granularity", roles::host, reaches{"bench.silent"},
                  lasts(200_s), furnished([](EmbeddedSetup& setup) {
-                   setup.subsystem.kas = 70;        // KATO of 5 s becomes a KATT of 7 s
+                   setup.subsystem.kas = 149;       // KATO of 15 s is a little more than one unit: KATT is two, 29.8 s
                    setup.subsystem.cqt_ms = 14000;  // longer than a host waits where CQT is 0
                  })) {
-  waits_until_silence_is_an_end(bench, check);
+  waits_until_silence_is_an_end(bench, check, 15'000);
 }
 
 CONFORMANCE_CASE(host_waits_before_it_repeats_writes_elsewhere, "nvme.host.path-loss.quiesce", roles::host, reaches{"bench.silent"},
