@@ -5,6 +5,7 @@
 #include "conformance/runner/host_bench.h"
 #include "wire/fabrics/connect.h"
 #include "wire/fabrics/discovery_log.h"
+#include "wire/fabrics/property.h"
 
 namespace fb::conformance {
 
@@ -101,6 +102,16 @@ CONFORMANCE_CASE(host_hears_of_every_change_of_a_discovery_log, "fabrics.host.di
 }
 
 CONFORMANCE_CASE(host_keeps_a_discovery_service_alive, "fabrics.host.discovery.keep-alive", roles::host, lasts(600_s)) {
+  // The controller is ready at once: nothing but Connect has a time limit of the host's.
+  bool enabled = false;
+  bench.script.property_write = [&](std::uint32_t offset, std::uint64_t& value) {
+    if (offset == fabrics::property::cc) enabled = (value & 1) != 0;
+    return true;
+  };
+  bench.script.property_read = [&](std::uint32_t offset, std::uint64_t& value) {
+    if (offset == fabrics::property::csts && enabled) value |= 1;
+  };
+  bench.script.refuses = [](const CommandContext&, subsystem::Refusal&) { return false; };
   unsigned events = 0;
   watch_the_service(bench, check, events);
   const auto connects = bench.fabrics_commands(kConnect);

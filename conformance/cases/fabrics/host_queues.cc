@@ -103,7 +103,10 @@ CONFORMANCE_CASE(host_does_not_wait_for_sqhd_without_flow_control, "fabrics.host
 }
 
 CONFORMANCE_CASE(host_uses_an_entry_again_when_sqhd_says_so, "fabrics.host.flow-control.sqhd-used", roles::host,
-                 furnished([](EmbeddedSetup& setup) { setup.subsystem.io_latency = 1_ms; })) {
+                 furnished([](EmbeddedSetup& setup) {
+                   setup.subsystem.io_latency = 1_ms;
+                   setup.subsystem.flow_control_may_be_off = false;  // not even for a host that asks
+                 })) {
   // Heads as counts of entries since the beginning: that of the controller, and a later one that is told.
   std::uint32_t size = 0, head = 0, told = 0, most = 0, at_once = 0, answered = 0;
   std::size_t before = 0;  // commands to the queue of an association that is over
@@ -127,7 +130,12 @@ CONFORMANCE_CASE(host_uses_an_entry_again_when_sqhd_says_so, "fabrics.host.flow-
     return Answer::send;
   };
   bench.connect_product({.queue_entries = kEntries});
-  check.precondition(!without_flow_control(bench), "the host uses SQ flow control");
+  write_at_once(bench);
+  bench.step("the same for a host that asks for no SQ flow control");
+  bench.product().disconnect().wait_for(60_s);
+  bench.connect_options().disable_sq_flow_control = true;
+  const auto again = bench.product().connect({.queue_entries = kEntries}).wait_for(60_s);
+  check.precondition(again.has_value() && again->ok, "the host connects again");
   write_at_once(bench);
   check.precondition(size >= 4 && size <= kWrites, "a queue that can be filled");
   check.precondition(at_once >= 2, "several commands at once");

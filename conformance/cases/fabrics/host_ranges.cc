@@ -7,6 +7,7 @@
 #include "conformance/runner/embedded_controller.h"
 #include "model/subsystem/target.h"
 #include "wire/fabrics/discovery_log.h"
+#include "wire/fabrics/registration.h"
 #include "wire/nvme/identify_controller.h"
 
 namespace fb::conformance {
@@ -67,6 +68,14 @@ void many_kinds(EmbeddedSetup& setup) {
     other.admin_entries_max = static_cast<std::uint16_t>(32 + i);
     setup.more_subsystems.push_back(std::move(other));
   }
+}
+
+ByteView record_at(ByteView log, std::size_t index, bool extended) {
+  if (!extended) return fabrics::discovery_entry_at(log, index);
+  std::size_t at = fabrics::DiscoveryHeader::size;
+  const auto fits = [&] { return at + fabrics::ExtendedEntry::size <= log.size(); };
+  for (; index > 0 && fits(); --index) at += load_le<std::uint32_t>(&log[at + fabrics::extended_entry::tel.offset]);
+  return fits() ? log.subspan(at, fabrics::DiscoveryEntry::size) : ByteView{};
 }
 
 }  // namespace
@@ -184,11 +193,17 @@ CONFORMANCE_CASE(host_uses_queues_of_every_size, "fabrics.host.queues.sizes", ro
 
 CONFORMANCE_CASE(host_reports_discovery_records, "fabrics.host.discovery.reported", roles::host,
                  arranged("a log of many records, and a user who asks the host what it has read", &many_kinds)) {
-  // As the log crossed the wire.
+  // As the log crossed the wire: with basic entries, or extended ones for a host that asks for them.
   Bytes log;
+  bool extended = false;
+  subsystem::CentralizedOptions central;
+  central.extended_entries = true;
+  bench.target().discovery().set_central(central);
   bench.script.data_out = [&](const CommandContext& command, MutableBytes data) {
     if (command.sqe[0] != 0x02 || command.sqe[40] != 0x70) return;
     const auto offset = static_cast<std::size_t>(load_le<std::uint64_t>(command.sqe.data() + 48));
+    const bool has_records = offset + data.size() > fabrics::DiscoveryHeader::size;
+    if (has_records) extended = (command.sqe[41] & fabrics::discovery_lsp_bits::extended) != 0;
     if (log.size() < offset + data.size()) log.resize(offset + data.size());
     std::copy(data.begin(), data.end(), log.begin() + static_cast<std::ptrdiff_t>(offset));
   };
@@ -208,7 +223,7 @@ CONFORMANCE_CASE(host_reports_discovery_records, "fabrics.host.discovery.reporte
     check.equal("records" + which, result.entries.size(), records);
     for (std::size_t i = 0; i < std::min(records, result.entries.size()); ++i) {
       namespace field = fabrics::discovery_entry;
-      const ByteView bytes = fabrics::discovery_entry_at(log, i);
+      const ByteView bytes = record_at(log, i, extended);
       check.require(!bytes.empty(), "record " + std::to_string(i) + " is read" + which, "it is not");
       const View<fabrics::DiscoveryEntry> entry{bytes};
       const host::DiscoveredEntry& told = result.entries[i];
