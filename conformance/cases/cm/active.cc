@@ -74,6 +74,19 @@ CONFORMANCE_CASE(an_unanswered_req_is_repeated_and_given_up, "cm.active.req-repe
     ++repeated;
   }
   check.equal("repetitions of the REQ", repeated, retries);
+  bench.step("the same for a REQ that follows a REJ of its path MTU");
+  VerbsQueue& other = product_connects(bench);
+  cm::Mad rej = bench.peer().make_rej(req_of(bench, check), rdma::reject_reason::invalid_mtu, {});
+  const Bytes offered{1};
+  rej.message<cm::Rej>().set(cm::rej::info_length, 1).set(cm::rej::info, ByteView{offered});
+  bench.peer().send_mad(rej);
+  const auto smaller = bench.peer().wait_mad(Attribute::req, kAnswerTime);
+  if (!smaller) return;  // its own choice
+  const unsigned promised = seen_as<cm::Req>(*smaller).get(cm::req::max_cm_retries);
+  check.that(other.wait_event(ConnectionEvent::unreachable, Duration::s(1200)), "the second attempt is given up", "it was not");
+  repeated = 0;
+  while (auto mad = bench.peer().wait_mad(Duration::ms(1))) repeated += attribute_of(*mad) == Attribute::req;
+  check.equal("repetitions of the REQ with a smaller path MTU", repeated, promised);
 }
 
 CONFORMANCE_CASE(an_mra_extends_the_wait, "cm.active.mra", roles::requester, lasts(Duration::s(33)), reaches{"cm.mra.received"}) {

@@ -375,6 +375,9 @@ CONFORMANCE_CASE(each_reason_of_a_rej_is_reported, "cm.active.every-reason", rol
       const cm::Mad req = req_of(bench, check);
       const Bytes said = pattern(size, static_cast<std::uint8_t>(why));
       cm::Mad rej = bench.peer().make_rej(req, why, said);
+      // What is in the additional information is the consumer's own.
+      const Bytes info{1};
+      if (why == reason::consumer_defined) rej.message<cm::Rej>().set(cm::rej::info_length, 1).set(cm::rej::info, ByteView{info});
       for (const cm::Mad& mad : with_other_ids(rej, false)) bench.peer().send_mad(mad);
       bench.world().run_for(Duration::ms(2));
       check.that(!queue.happened(ConnectionEvent::rejected), "a REJ of another REQ ends nothing", "it does");

@@ -17,6 +17,21 @@ cm::Mad req_to_listener(RdmaBench& bench, const ListenTerms& terms = {}, RawRequ
   return bench.peer().make_req(request);
 }
 
+/// From a peer that gives up, and does not know the product's ID.
+cm::Mad timeout_rej_of(const cm::Mad& req) {
+  const auto asked = seen_as<cm::Req>(req);
+  std::array<std::uint8_t, 8> guid = {};
+  store_be<std::uint64_t>(guid.data(), asked.get(cm::req::local_ca_guid));
+  cm::Mad rej(Attribute::rej, tid_of(req));
+  rej.message<cm::Rej>()
+      .set(cm::rej::local_comm_id, asked.get(cm::req::local_comm_id))
+      .set(cm::rej::about, cm::About::other)
+      .set(cm::rej::reason, reason::timeout)
+      .set(cm::rej::info_length, 8)
+      .set(cm::rej::info, guid);
+  return rej;
+}
+
 void nobody_asked(RdmaBench& bench, Check& check) {
   check.equal("connections that the listener was asked for", bench.product().requests_seen(), 0);
 }
@@ -289,24 +304,28 @@ CONFORMANCE_CASE(an_unconfirmed_connection_is_given_up_aloud, "cm.give-up.said",
   check.equal("reason", seen_as<cm::Rej>(*rej).get(cm::rej::reason), reason::timeout);
 }
 
-CONFORMANCE_CASE(a_rej_for_a_timeout_ends_the_attempt, "cm.rej.timeout.obeyed", roles::responder, lasts(Duration::s(20))) {
+CONFORMANCE_CASE(a_rej_for_a_timeout_ends_the_attempt, "cm.rej.timeout.obeyed", roles::responder, lasts(Duration::s(30))) {
   const cm::Mad req = req_to_listener(bench, {}, {.mtu_code = 1, .cm_timeout = 16});
   bench.peer().send_mad(req);
   if (!mad_of(bench, check, Attribute::rep, "answer to the REQ")) return;
   bench.step("the REP got lost, and the bench gives up: it does not know the product's ID");
-  const auto asked = seen_as<cm::Req>(req);
-  std::array<std::uint8_t, 8> guid = {};
-  store_be<std::uint64_t>(guid.data(), asked.get(cm::req::local_ca_guid));
-  cm::Mad rej(Attribute::rej, tid_of(req));
-  rej.message<cm::Rej>()
-      .set(cm::rej::local_comm_id, asked.get(cm::req::local_comm_id))
-      .set(cm::rej::about, cm::About::other)
-      .set(cm::rej::reason, reason::timeout)
-      .set(cm::rej::info_length, 8)
-      .set(cm::rej::info, guid);
-  bench.peer().send_mad(rej);
+  bench.peer().send_mad(timeout_rej_of(req));
   const auto more = bench.peer().wait_mad(Attribute::rep, Duration::s(10));
   expect(check, !more, "after the REJ", "no further REP", "the REP again");
+  bench.step("the bench gives up before the program has decided, and its queue pair asks once more");
+  constexpr std::uint16_t kOtherPort = kNvmePort + 1;
+  bench.product().listen(kOtherPort, {.hold = true});
+  const cm::Mad undecided = bench.peer().make_req({.port = kOtherPort, .mtu_code = 1, .cm_timeout = 16});
+  bench.peer().send_mad(undecided);
+  const bool held = bench.world().run_until([&] { return !bench.product().requests().empty(); }, kAnswerTime);
+  check.precondition(held, "the program hears of the request");
+  bench.peer().send_mad(timeout_rej_of(undecided));
+  bench.world().run_for(Duration::s(5));
+  bench.peer().mads().clear();
+  const std::uint32_t qpn = seen_as<cm::Req>(undecided).get(cm::req::local_qpn);
+  bench.peer().send_mad(bench.peer().make_req({.port = kOtherPort, .qpn = qpn, .mtu_code = 1, .cm_timeout = 16}));
+  const auto refused = bench.peer().wait_mad(Attribute::rej, kAnswerTime);
+  expect(check, !refused, "answer to a REQ of a queue pair whose attempt has ended", "no REJ", words_of_mad(refused));
 }
 
 CONFORMANCE_CASE(an_rtu_of_another_connection_confirms_nothing, "cm.rtu.ids", roles::responder, reaches{"cm.drop.rtu_unknown"}) {
