@@ -164,7 +164,7 @@ bool QueuePair::post_send(const rdma::SendRequest& request) {
     return true;
   }
   if (counted) read_lengths_.take_back();
-  if (status != ND_CONNECTION_INVALID || state_ != QpState::ready_to_send) return false;
+  if (status != ND_CONNECTION_INVALID) return false;
   // The connection has ended, and the word of it is on its way.
   push_flushed(request.id, *opcode);
   return true;

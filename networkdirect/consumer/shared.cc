@@ -40,6 +40,7 @@ void* QueuePairTable::add(QueuePair& qp) {
   return reinterpret_cast<void*>(std::uintptr_t{entries_[index].owner} << 32 | index);
 }
 
+/// For a deviation.
 QueuePair* QueuePairTable::other_than(const QueuePair& qp) const {
   for (const Entry& entry : entries_) {
     if (entry.qp != nullptr && entry.qp != &qp) return entry.qp;

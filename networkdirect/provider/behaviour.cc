@@ -25,6 +25,7 @@ constexpr auto kSwitches = std::to_array<Switch>({
     {"exact-queue", departure::kExactQueue, true, "a completion queue holds what it was created for, and overruns after that"},
     {"no-resize", departure::kNoResize, true, "completion queues cannot be resized, and the adapter says so"},
     {"bind-needs-right", departure::kBindNeedsRight, true, "Bind wants one of the two rights at least"},
+    {"no-chosen-address", departure::kNoChosenAddress, true, "memory is registered at its own address alone: no extension of the bench's"},
     {"inline-counts-buffers", departure::kInlineCountsSges, true, "an inline request has no more buffers than others"},
 });
 

@@ -132,6 +132,7 @@ inline constexpr std::string_view kManySgesSwallowed = "nd.many_sges_swallowed";
 inline constexpr std::string_view kManyReceiveSgesSwallowed = "nd.many_receive_sges_swallowed";
 inline constexpr std::string_view kManyBytesSwallowed = "nd.many_bytes_swallowed";
 inline constexpr std::string_view kNoExtraSge = "nd.no_extra_sge";
+inline constexpr std::string_view kNoChosenAddress = "nd.no_chosen_address";
 inline constexpr std::string_view kZeroLengthRefused = "nd.zero_length_refused";
 inline constexpr std::string_view kExcessReadsRefused = "nd.excess_reads_refused";
 inline constexpr std::string_view kInlineStale = "nd.inline_stale";

@@ -93,7 +93,8 @@ class MemoryRegion final : public Object<IFabricbenchMemoryRegion> {
  private:
   bool departs(std::string_view point) const override { return core_->adapter().departs(point); }
   bool answers(REFIID iid) const override {
-    return iid == IID_IND2MemoryRegion || iid == IID_IND2Overlapped || iid == IID_IFabricbenchMemoryRegion;
+    if (iid == IID_IFabricbenchMemoryRegion) return !departs(departure::kNoChosenAddress);
+    return iid == IID_IND2MemoryRegion || iid == IID_IND2Overlapped;
   }
   void released() override;
   template <class Work>

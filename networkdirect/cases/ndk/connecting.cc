@@ -1,4 +1,5 @@
 // How connections are made, or not.
+#include "networkdirect/cases/foreign_addresses.h"
 #include "networkdirect/cases/ndk/scene.h"
 
 namespace fb::conformance {
@@ -38,8 +39,11 @@ NdkAnswer& connect_from(NdkBench& ndk, NDK_CONNECTOR* connector, NDK_QP* qp, Ndk
 CONFORMANCE_CASE(ndk_a_source_address_is_the_adapters, "ndk.connector.source", roles::provider) {
   NdkBench& ndk = bench.ndk();
   NdkConnection& c = ndk.prepare();
-  const NdkAddress foreign(IpAddress::v4(10, 77, 77, 77), 0), to(ndk.b().address(), c.port);
-  refused(check, "NdkConnect from a foreign address", ndk.finish(connect_from(ndk, c.a.connector, c.a.qp, foreign, to)));
+  const NdkAddress to(ndk.b().address(), c.port);
+  for (const IpAddress& foreign : foreign_addresses(ndk.a().address())) {
+    refused(check, "NdkConnect from " + to_string(foreign),
+            ndk.finish(connect_from(ndk, c.a.connector, c.a.qp, NdkAddress(foreign, 0), to)));
+  }
 }
 
 CONFORMANCE_CASE(ndk_private_data_has_a_limit, "ndk.connector.data-limit", roles::provider) {

@@ -278,6 +278,36 @@ void sweep_given_up(ConsumerStage& stage, Check& check, bool shares) {
   }
 }
 
+/// Requests that are accepted with a queue pair that is still being made, which is then given up, or not.
+void sweep_hasty_answers(ConsumerStage& stage, Check& check, bool shares) {
+  NdProgram& program = stage.program();
+  program.listen(ConsumerStage::kProgramPort, NdAnswer::keep);
+  enum class End : std::uint8_t { none, disconnects, goes };
+  std::size_t asked = 0;
+  for (const End end : {End::none, End::disconnects, End::goes, End::none}) {
+    VerbsQueue& peer = stage.peer_asks();
+    program.wait_requests(++asked);
+    auto request = std::move(program.requests().back());
+    program.requests().pop_back();
+    Hasty user(stage, shares);
+    Inside(stage.world(), [&] {
+      user.make(Hasty::kObjects);
+      if (!user.whole()) return;
+      int taken = 0;
+      fill_with_receives(user, taken, false);
+      request->accept(user.qp(), nd_parameters());
+      if (end == End::disconnects) user.qp().disconnect();
+      if (end == End::goes) user.drop();
+    });
+    request.reset();
+    program.pass(Duration::ms(50));
+    check.equal("connections that are reported", user.established, end == End::none ? 1 : 0);
+    check.equal("ends that are reported", user.others, end == End::disconnects ? 1 : 0);
+    const auto event = end == End::none ? ConnectionEvent::established : ConnectionEvent::rejected;
+    check.that(peer.wait_event(event, Duration::s(10)), "the peer hears what became of its request", "it does not");
+  }
+}
+
 template <class Sweep>
 void judge(ConsumerBench& bench, Check& check, Sweep&& sweep) {
   for (const NdkConsumerTerms& terms : {NdkConsumerTerms{.behaviour = "answers=later"}, NdkConsumerTerms{.behaviour = "answers=drawn"},
@@ -299,6 +329,7 @@ CONFORMANCE_CASE(ndk_consumer_makes_everything_inside_an_event, "ndk.consumer.sg
 CONFORMANCE_CASE(ndk_consumer_gives_up_what_is_being_made, "ndk.consumer.connect-twice", roles::consumer) {
   for (const bool shares : {false, true}) {
     judge(bench, check, [&](ConsumerStage& stage) { sweep_given_up(stage, check, shares); });
+    judge(bench, check, [&](ConsumerStage& stage) { sweep_hasty_answers(stage, check, shares); });
   }
 }
 

@@ -1,5 +1,6 @@
 // What programs get of a device on a consumer of NDK, on providers that answer at once, later, and
 // as it comes.
+#include "networkdirect/cases/consumer_apart.h"
 #include "networkdirect/cases/consumer_company.h"
 #include "networkdirect/cases/consumer_details.h"
 #include "networkdirect/cases/consumer_limits.h"
@@ -278,6 +279,8 @@ CONFORMANCE_CASE(ndk_consumer_moves_bytes_of_every_shape, "ndk.consumer.sge-toke
   });
   judge(bench, check, [&](ConsumerStage& stage) { sweep_region_rights(stage, check); });
   judge(bench, check, [&](ConsumerStage& stage) { sweep_late_memory(stage, check); });
+  const auto own_addresses = bench.make_ndk({.behaviour = "+no-chosen-address"});
+  judge_sweep(*own_addresses, check, [&](ConsumerStage& stage) { sweep_own_addresses(stage, check); });
 }
 
 CONFORMANCE_CASE(ndk_consumer_moves_bytes_to_who_asked_it, "ndk.consumer.op-flags-unknown", roles::consumer) {
@@ -318,6 +321,7 @@ CONFORMANCE_CASE(ndk_consumer_tells_of_completions, "ndk.consumer.arm-type-unkno
   judge(bench, check, [&](ConsumerStage& stage) { sweep_notices(stage, check); });
   judge(bench, check, [&](ConsumerStage& stage) { sweep_divided_queues(stage, check); });
   judge(bench, check, [&](ConsumerStage& stage) { sweep_waiting_results(stage, check, false); });
+  judge(bench, check, [&](ConsumerStage& stage) { sweep_end_in_notice(stage, check); });
 }
 
 CONFORMANCE_CASE(ndk_consumer_registers_what_it_is_told, "ndk.consumer.fast-offset-wrong", roles::consumer) {

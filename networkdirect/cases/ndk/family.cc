@@ -29,6 +29,16 @@ CONFORMANCE_CASE(ndk_listeners_run_out_of_ports, "ndk.listener.ports-exhausted",
     last = listen_at(ndk, ndk.b().idle_listener().listener, ndk.b().address(), 0);
   }
   says(check, "NdkListen when no port is left", last, {STATUS_TOO_MANY_ADDRESSES});
+  NDK_ADAPTER* const adapter = ndk.a().adapter();
+  last = STATUS_SUCCESS;
+  for (unsigned i = 0; i <= kEphemerals && !last.failed(); ++i) {
+    NdkAddress at(ndk.a().address());
+    last = ndk.create<NDK_SHARED_ENDPOINT>([&](auto c, PVOID x, NDK_SHARED_ENDPOINT** p) {
+                return adapter->Dispatch->NdkCreateSharedEndpoint(adapter, at.get(), at.length, c, x, p);
+              })
+               .end();
+  }
+  says(check, "NdkCreateSharedEndpoint when no port is left", last, {STATUS_TOO_MANY_ADDRESSES});
 }
 
 CONFORMANCE_CASE(ndk_an_ipv6_connection_carries_messages, "ndk.connector.ipv6", roles::provider) {

@@ -124,6 +124,10 @@ CONFORMANCE_CASE(ndk_plain_regions_are_not_invalidated, "ndk.fast.invalidate-pla
   NdkConnection& c = ndk.connect();
   refused_somehow(ndk, check, c.b, "NdkInvalidate of a plain region",
                   c.b.qp->Dispatch->NdkInvalidate(c.b.qp, nullptr, &c.b.memory->region->Header, 0));
+  if ((ndk.b().info().AdapterFlags & NDK_ADAPTER_FLAG_RDMA_READ_LOCAL_INVALIDATE_SUPPORTED) == 0) return;
+  NdkConnection& other = ndk.connect();
+  refused_somehow(ndk, check, other.b, "a Read that is to invalidate the plain region that it reads into",
+                  other.b.read(7, 100, 64, other.a.memory->address(), other.a.memory->remote, NDK_OP_FLAG_RDMA_READ_LOCAL_INVALIDATE));
 }
 
 CONFORMANCE_CASE(ndk_what_is_not_valid_is_not_invalidated, "ndk.fast.invalidate-twice", roles::provider) {
@@ -151,6 +155,13 @@ CONFORMANCE_CASE(ndk_fast_regions_are_initialized_once, "ndk.fast.initialize-onc
   };
   says(check, "NdkInitializeFastRegisterMr", initialize(4), {STATUS_SUCCESS});
   for (const ULONG pages : {4u, 8u}) refused(check, "NdkInitializeFastRegisterMr of a region that is initialized", initialize(pages));
+  NDK_MR* const other = ndk.a().region(true);
+  const auto begin = [&]() -> const NdkAnswer& {
+    return ndk.begin([&](auto c, PVOID x) { return other->Dispatch->NdkInitializeFastRegisterMr(other, 4, 1, c, x); });
+  };
+  const NdkAnswer &first = begin(), &second = begin();
+  says(check, "NdkInitializeFastRegisterMr", ndk.finish(first), {STATUS_SUCCESS});
+  refused(check, "NdkInitializeFastRegisterMr before the first one has ended", ndk.finish(second));
 }
 
 CONFORMANCE_CASE(ndk_fast_regions_are_initialized_first, "ndk.fast.uninitialized", roles::provider) {

@@ -1,4 +1,5 @@
 // Listeners and shared endpoints.
+#include "networkdirect/cases/foreign_addresses.h"
 #include "networkdirect/cases/ndk/scene.h"
 
 namespace fb::conformance {
@@ -70,6 +71,14 @@ CONFORMANCE_CASE(ndk_a_listener_listens_once, "ndk.listener.twice", roles::provi
   NdkBench& ndk = bench.ndk();
   NDK_LISTENER* const listener = ndk.b().listener(ndk.fresh_port()).listener;
   refused(check, "NdkListen once more", listen(ndk, listener, ndk.fresh_port()));
+  // Nor twice at the same time.
+  NDK_LISTENER* const other = ndk.b().idle_listener().listener;
+  const std::uint16_t port = ndk.fresh_port();
+  const NdkAnswer& first = begin_listen(ndk, other, NdkAddress(ndk.b().address(), port));
+  const NdkAnswer& second = begin_listen(ndk, other, NdkAddress(ndk.b().address(), ndk.fresh_port()));
+  says(check, "NdkListen", ndk.finish(first), {STATUS_SUCCESS});
+  refused(check, "NdkListen before the first one has ended", ndk.finish(second));
+  check.equal("port of the listener", port_of(check, other), port);
 }
 
 CONFORMANCE_CASE(ndk_a_port_is_free_when_all_is_closed, "ndk.listener.keeps-port", roles::provider) {
@@ -167,8 +176,10 @@ CONFORMANCE_CASE(ndk_an_endpoint_has_its_port_alone, "ndk.endpoint.busy", roles:
 
 CONFORMANCE_CASE(ndk_a_listener_has_an_address_of_the_adapter, "ndk.listener.address", roles::provider) {
   NdkBench& ndk = bench.ndk();
-  const NdkAddress foreign(IpAddress::v4(10, 77, 77, 77), ndk.fresh_port());
-  refused(check, "NdkListen at a foreign address", ndk.finish(begin_listen(ndk, ndk.b().idle_listener().listener, foreign)));
+  for (const IpAddress& foreign : foreign_addresses(ndk.b().address())) {
+    refused(check, "NdkListen at " + to_string(foreign),
+            ndk.finish(begin_listen(ndk, ndk.b().idle_listener().listener, NdkAddress(foreign, ndk.fresh_port()))));
+  }
 }
 
 CONFORMANCE_CASE(ndk_requests_may_come_together, "ndk.listener.several", roles::provider) {
@@ -186,12 +197,14 @@ CONFORMANCE_CASE(ndk_requests_may_come_together, "ndk.listener.several", roles::
 
 CONFORMANCE_CASE(ndk_an_endpoint_has_an_address_of_the_adapter, "ndk.endpoint.source", roles::provider) {
   NdkBench& ndk = bench.ndk();
-  NdkAddress foreign(IpAddress::v4(10, 77, 77, 77), 0);
   NDK_ADAPTER* const adapter = ndk.a().adapter();
-  const auto& creation = ndk.create<NDK_SHARED_ENDPOINT>([&](auto c, PVOID x, NDK_SHARED_ENDPOINT** p) {
-    return adapter->Dispatch->NdkCreateSharedEndpoint(adapter, foreign.get(), foreign.length, c, x, p);
-  });
-  refused(check, "NdkCreateSharedEndpoint at a foreign address", creation.end());
+  for (const IpAddress& foreign : foreign_addresses(ndk.a().address())) {
+    NdkAddress at(foreign, 0);
+    const auto& creation = ndk.create<NDK_SHARED_ENDPOINT>([&](auto c, PVOID x, NDK_SHARED_ENDPOINT** p) {
+      return adapter->Dispatch->NdkCreateSharedEndpoint(adapter, at.get(), at.length, c, x, p);
+    });
+    refused(check, "NdkCreateSharedEndpoint at " + to_string(foreign), creation.end());
+  }
 }
 
 }  // namespace fb::conformance

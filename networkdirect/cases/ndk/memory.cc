@@ -142,6 +142,16 @@ CONFORMANCE_CASE(ndk_a_region_has_one_registration, "ndk.mr.one", roles::provide
   NdkMemory& memory = ndk.a().memory(4096);
   refused(check, "NdkRegisterMr of a region that is registered",
           ndk.request([&](auto c, PVOID x) { return memory.region->Dispatch->NdkRegisterMr(memory.region, &memory.mdl, 4096, 0, c, x); }));
+  // Nor two at the same time; and each of them ends once.
+  NDK_MR* const region = ndk.a().region();
+  NdkMemory& more = ndk.a().plain_memory(4096);
+  const auto both = [&](const std::string& what, auto&& call) {
+    const NdkAnswer &first = ndk.begin(call), &second = ndk.begin(call);
+    says(check, what, ndk.finish(first), {STATUS_SUCCESS});
+    refused(check, what + " before the first one has ended", ndk.finish(second));
+  };
+  both("NdkRegisterMr", [&](auto c, PVOID x) { return region->Dispatch->NdkRegisterMr(region, &more.mdl, 4096, 0, c, x); });
+  both("NdkDeregisterMr", [&](auto c, PVOID x) { return region->Dispatch->NdkDeregisterMr(region, c, x); });
 }
 
 CONFORMANCE_CASE(ndk_a_region_may_be_registered_again, "ndk.mr.again", roles::provider) {

@@ -87,12 +87,73 @@ void judge_versions(NdkBench& ndk, Check& check) {
   check.equal("findings of the kernel", system.findings(), std::size_t{0});
 }
 
+/// Adapters on which there was a connection, and nothing is left: their close has nothing to wait for.
+void close_after_use(NdkBench& ndk, Check& check) {
+  NdkEnd one(ndk, ndk.a().provider(), ndk.a().address(), {2, 1}), two(ndk, ndk.b().provider(), ndk.b().address(), {2, 1});
+  NdkConnection& c = ndk.keep(std::make_unique<NdkConnection>());
+  for (auto [side, end] : {std::pair{&c.a, &one}, std::pair{&c.b, &two}}) {
+    side->kernel = &ndk.kernel();
+    side->end = end;
+    side->queue = &end->queue();
+    side->memory = &end->memory();
+    side->qp = end->queue_pair(*side->queue);
+  }
+  c.a.connector = one.connector();
+  c.port = ndk.fresh_port();
+  c.listening = &two.listener(c.port);
+  establish(ndk, check, c);
+  deliver(ndk, check, c);
+  NDK_CONNECTOR* const connector = c.a.connector;
+  arranged_by(check, "NdkDisconnect",
+              ndk.request([&](auto done, PVOID x) { return connector->Dispatch->NdkDisconnect(connector, done, x); }));
+  ndk.pass(kNdkQuiet);
+  ndk.finish(ndk.close(c.listening->listener), Duration());
+  for (NdkSide* side : {&c.a, &c.b}) {
+    ndk.finish(ndk.close(side->connector));
+    ndk.finish(ndk.close(side->qp));
+    ndk.finish(ndk.close(side->queue->cq));
+    NDK_MR* const region = side->memory->region;
+    arranged_by(check, "NdkDeregisterMr",
+                ndk.request([&](auto done, PVOID x) { return region->Dispatch->NdkDeregisterMr(region, done, x); }));
+    ndk.finish(ndk.close(region));
+    ndk.finish(ndk.close(side->end->pd()));
+  }
+  for (NdkEnd* end : {&one, &two}) {
+    const Instant before = ndk.world().now();
+    check.that(end->provider().close(end->adapter()).empty(), "nothing is left when everything was closed", "something is");
+    check.that(ndk.world().now() - before < Duration::s(60), "the close of an adapter that has nothing to wait for returns",
+               "it does not return within a minute");
+  }
+}
+
 }  // namespace
 
 CONFORMANCE_CASE(ndk_versions_are_negotiated_in_pairs, "ndk.adapter.open-minor", roles::provider) { judge_versions(bench.ndk(), check); }
 
 CONFORMANCE_CASE(ndk_older_versions_are_negotiated_in_pairs, "ndk.adapter.open-major", roles::provider) {
   judge_versions(bench.ndk({.version = {1, 2}}), check);
+}
+
+CONFORMANCE_CASE(ndk_the_first_version_is_negotiated_in_pairs, "ndk.adapter.open-minor", roles::provider) {
+  judge_versions(bench.ndk({.version = {1, 1}}), check);
+}
+
+CONFORMANCE_CASE(ndk_a_miniport_tells_what_its_adapters_can, "ndk.adapter.info", roles::provider) {
+  NdkBench& ndk = bench.ndk();
+  System system(ndk, check);
+  const auto known = system.registry.miniports();
+  check.require(known.size() == 2, "both miniports are known");
+  for (NdkEnd* const end : {&ndk.a(), &ndk.b()}) {
+    const NDIS_NDK_CAPABILITIES& said = known[end == &ndk.a() ? 0 : 1].capabilities;
+    const NDK_ADAPTER_INFO info = end->info();
+    for (const ULONG count : {said.MaxQpCount, said.MaxCqCount, said.MaxMrCount, said.MaxPdCount}) {
+      check.that(count > 0, "a miniport has objects of each kind", "it has none");
+    }
+    check.equal("MaxInboundReadLimit of the miniport", said.MaxInboundReadLimit, info.MaxInboundReadLimit);
+    check.equal("MaxOutboundReadLimit of the miniport", said.MaxOutboundReadLimit, info.MaxOutboundReadLimit);
+    check.require(said.NdkInfo != nullptr, "a miniport has information on its adapters");
+    check.equal("MaxTransferLength in it", said.NdkInfo->MaxTransferLength, info.MaxTransferLength);
+  }
 }
 
 CONFORMANCE_CASE(ndk_adapters_are_found_by_name_and_by_interface, "ndk.adapter.open-highest", roles::provider) {
@@ -166,6 +227,7 @@ CONFORMANCE_CASE(ndk_adapters_close_before_ndk_is_off, "ndk.adapter.close-waits"
   registry.close(two);
   check.that(closing.done(), "what was on it is closed when the adapter is", "it is not");
   check.that(told == std::vector<int>{3, 4}, "notifications in the order of registration", "in another order");
+  check.that(!registry.miniports()[0].disabling && !registry.miniports()[0].enabled, "it is off", "it is on, or on its way");
   says(check, "NDK on at last", state(true, 5), {STATUS_SUCCESS});
   check.require(registry.open("first", {2, 0}, &one) == NDIS_STATUS_SUCCESS, "it opens again");
   says(check, "NDK off", state(false, 6), {STATUS_PENDING});
@@ -181,6 +243,7 @@ CONFORMANCE_CASE(ndk_adapters_close_before_ndk_is_off, "ndk.adapter.close-waits"
   const ndk::LeakReport left = other.provider().close(other.adapter());
   check.that(left.empty() && region_closed.done() && domain_closed.done(), "both closes have ended when the adapter is closed",
              "they have not");
+  close_after_use(ndk, check);
 }
 
 }  // namespace fb::conformance

@@ -82,6 +82,11 @@ CONFORMANCE_CASE(ndk_a_shared_queue_tells_once, "ndk.srq.threshold-once", roles:
   for (int i = 0; i < 4; ++i) arranged_by(check, "NdkSend", c.a.send(1));
   ndk.pass(kNdkQuiet);
   check.equal("callbacks", shared.notified, 1);
+  // Filled above the threshold and used up again, while nobody sets it.
+  for (std::uintptr_t i = 5; i < 10; ++i) arranged_by(check, "NdkSrqReceive", c.b.receive(i));
+  for (int i = 0; i < 5; ++i) arranged_by(check, "NdkSend", c.a.send(1));
+  ndk.pass(kNdkQuiet);
+  check.equal("callbacks without NdkModifySrq", shared.notified, 1);
 }
 
 CONFORMANCE_CASE(ndk_a_shared_queue_does_not_shrink_below_its_contents, "ndk.srq.shrink", roles::provider) {

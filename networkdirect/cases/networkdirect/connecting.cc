@@ -1,12 +1,12 @@
 // Making connections: who may ask, what is agreed, what comes of it.
 #include <algorithm>
 
+#include "networkdirect/cases/foreign_addresses.h"
 #include "networkdirect/cases/networkdirect/scene.h"
 
 namespace fb::conformance {
 namespace {
 
-constexpr IpAddress kForeign = IpAddress::v4(192, 0, 2, 77);
 constexpr Duration kLong = Duration::s(20);
 
 /// A connector of the active end, and a queue pair for it.
@@ -49,8 +49,10 @@ CONFORMANCE_CASE(nd_a_connector_is_bound_once, "networkdirect.connection.bind-ag
 }
 
 CONFORMANCE_CASE(nd_a_connector_has_an_address_of_its_adapter, "networkdirect.connection.bind-foreign", roles::provider) {
-  const auto connector = bench.nd().a().connector();
-  refused(check, "Bind to a foreign address", bind_to(*connector, kForeign));
+  NdEnd& end = bench.nd().a();
+  for (const IpAddress& foreign : foreign_addresses(end.address())) {
+    refused(check, "Bind to " + to_string(foreign), bind_to(*end.connector(), foreign));
+  }
 }
 
 CONFORMANCE_CASE(nd_connect_wants_a_bound_connector, "networkdirect.connection.connect-unbound", roles::provider) {

@@ -2,6 +2,7 @@
 #include <array>
 #include <span>
 
+#include "networkdirect/cases/consumer_apart.h"
 #include "networkdirect/cases/consumer_company.h"
 #include "networkdirect/cases/consumer_details.h"
 #include "networkdirect/cases/consumer_limits.h"
@@ -80,6 +81,8 @@ CONFORMANCE_CASE(nd_consumer_moves_bytes_of_every_shape, "networkdirect.consumer
     TransferSweep(api, check).run();
   });
   judge(bench, check, kTwoKinds, [&](ConsumerStage& stage) { sweep_region_rights(stage, check); });
+  judge(bench, check, std::array<std::string_view, 1>{"document,+no-chosen-address"},
+        [&](ConsumerStage& stage) { sweep_own_addresses(stage, check); });
 }
 
 CONFORMANCE_CASE(nd_consumer_moves_bytes_to_who_asked_it, "networkdirect.consumer.buffer-unchanged", roles::consumer) {
@@ -120,6 +123,9 @@ CONFORMANCE_CASE(nd_consumer_tells_of_completions, "networkdirect.consumer.notif
   judge(bench, check, kEveryKind, [&](ConsumerStage& stage) { sweep_notices(stage, check); });
   judge(bench, check, kEveryKind, [&](ConsumerStage& stage) { sweep_divided_queues(stage, check); });
   judge(bench, check, kEveryKind, [&](ConsumerStage& stage) { sweep_waiting_results(stage, check, true); });
+  judge(bench, check, kEveryKind, [&](ConsumerStage& stage) { sweep_end_in_notice(stage, check); });
+  judge(bench, check, std::array<std::string_view, 2>{"strict", "document,answers=at-once,+exact-queue"},
+        [&](ConsumerStage& stage) { sweep_overrun(stage, check); });
 }
 
 CONFORMANCE_CASE(nd_consumer_tells_of_completions_in_any_order, "networkdirect.consumer.notify-type", roles::consumer) {

@@ -1,4 +1,6 @@
 // Adapters at IPv6 addresses; and what is left when ports or limits are at their end.
+#include <cstring>
+
 #include "networkdirect/cases/networkdirect/scene.h"
 
 namespace fb::conformance {
@@ -15,6 +17,24 @@ NdStatus bind_all(std::vector<NdStatus>& answers, unsigned most, Make&& make) {
     if (answers.front().failed()) break;
   }
   return answers.front();
+}
+
+/// The zone of an IPv6 address.
+ULONG scope_of(const struct sockaddr* address) {
+  sockaddr_in6 from = {};
+  std::memcpy(&from, address, sizeof from);
+  return from.sin6_scope_id;
+}
+
+/// As the adapter lists its address, which is its only one.
+ULONG listed_scope(Check& check, NdEnd& end) {
+  ULONG bytes = 0;
+  end.adapter().QueryAddressList(nullptr, &bytes);
+  std::vector<std::uint64_t> room(bytes / sizeof(std::uint64_t) + 2);
+  auto* const list = reinterpret_cast<SOCKET_ADDRESS_LIST*>(room.data());
+  arranged_by(check, "QueryAddressList", end.adapter().QueryAddressList(list, &bytes));
+  check.require(list->iAddressCount == 1, "an adapter of one address lists one");
+  return scope_of(list->Address[0].lpSockaddr);
 }
 
 }  // namespace
@@ -45,6 +65,9 @@ CONFORMANCE_CASE(nd_ipv6_addresses_are_whole, "networkdirect.connection.ipv6-add
     check.equal("family", unsigned{found.get()->sa_family}, unsigned{AF_INET6});
     check.that(found.address() == expected, std::string(what) + " has the address", "it is " + to_string(found.address()));
     check.equal("port of " + std::string(what), found.port(), port);
+    for (NdEnd* end : {c->a.end, c->b.end}) {
+      if (expected == end->address()) check.equal("zone of " + std::string(what), scope_of(found.get()), listed_scope(check, *end));
+    }
   };
   // What the peer is told of the active side's port is what went over the wire.
   NdAddress own;

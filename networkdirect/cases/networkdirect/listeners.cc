@@ -1,12 +1,11 @@
 // Listeners.
 #include <array>
 
+#include "networkdirect/cases/foreign_addresses.h"
 #include "networkdirect/cases/networkdirect/scene.h"
 
 namespace fb::conformance {
 namespace {
-
-constexpr IpAddress kForeign = IpAddress::v4(192, 0, 2, 77);
 
 NdRef<IND2Listener> fresh_listener(Check& check, NdEnd& end) {
   NdRef<IND2Listener> made;
@@ -66,8 +65,10 @@ CONFORMANCE_CASE(nd_a_listener_is_bound_once, "networkdirect.listener.bind-again
 }
 
 CONFORMANCE_CASE(nd_a_listener_has_an_address_of_its_adapter, "networkdirect.listener.bind-foreign", roles::provider) {
-  const auto listener = fresh_listener(check, bench.nd().b());
-  refused(check, "Bind to a foreign address", bind_to(*listener, kForeign, bench.nd().fresh_port()));
+  NdEnd& end = bench.nd().b();
+  for (const IpAddress& foreign : foreign_addresses(end.address())) {
+    refused(check, "Bind to " + to_string(foreign), bind_to(*fresh_listener(check, end), foreign, bench.nd().fresh_port()));
+  }
 }
 
 CONFORMANCE_CASE(nd_a_listener_may_be_bound_to_any_address, "networkdirect.listener.bind-any", roles::provider) {

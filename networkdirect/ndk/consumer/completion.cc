@@ -109,7 +109,6 @@ void CompletionCore::push(const rdma::Completion& completion) {
 VOID CompletionCore::on_event(PVOID context, NTSTATUS status) {
   auto* self = static_cast<CompletionCore*>(context);
   self->armed_ = false;
-  if (self->closing()) return;
   if (status != STATUS_SUCCESS) {
     const auto users = self->users_;
     for (QueuePairCore* qp : users) qp->broken();

@@ -258,7 +258,7 @@ void QueuePairCore::disconnect() {
   report({.kind = Report::Kind::disconnected});
 }
 
-/// A departure: the same connector for another attempt.
+/// A deviation: the same connector for another attempt.
 void QueuePairCore::ask_again() {
   SocketAddress from({s.options.address, 0}), to(to_);
   request(
@@ -269,7 +269,7 @@ void QueuePairCore::ask_again() {
       [](NTSTATUS, NDK_OBJECT_HEADER*) {});
 }
 
-/// A departure: the same queue pair for another connection.
+/// A deviation: the same queue pair for another connection.
 void QueuePairCore::reconnect() {
   give_up_connector();
   phase_ = Phase::connecting;
@@ -305,7 +305,7 @@ void QueuePairCore::give_up_connector() {
 // ---- reports ----
 
 void QueuePairCore::report(Report report) {
-  if (closing() || owner == nullptr || options_.handler == nullptr) return;
+  if (owner == nullptr || options_.handler == nullptr) return;
   reports_.push_back(std::move(report));
   if (!event_.scheduled()) s.world.loop().schedule(event_, s.world.now());
 }

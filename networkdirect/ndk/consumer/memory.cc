@@ -101,11 +101,7 @@ RegionCore::RegionCore(std::shared_ptr<DomainCore> domain, std::shared_ptr<Share
   s.by_handle[handle_] = this;
 }
 
-void RegionCore::forget() {
-  s.by_handle.erase(handle_);
-  const auto found = s.by_token.find(remote_token_);
-  if (found != s.by_token.end() && found->second == this) s.by_token.erase(found);
-}
+void RegionCore::forget() { s.by_handle.erase(handle_); }
 
 std::uint8_t* RegionCore::pointer(std::uint64_t address, std::size_t length) const {
   const std::uint64_t offset = address - iova;
@@ -176,7 +172,7 @@ void RegionCore::take_tokens(NTSTATUS status) {
     registered_ = true;
     local_token_ = mr_->Dispatch->NdkGetLocalTokenFromMr(mr_);
     remote_token_ = mr_->Dispatch->NdkGetRemoteTokenFromMr(mr_);
-    if (fast_) s.by_token[remote_token_] = this;
+    if (fast_) s.handle_of_token[remote_token_] = handle_;
   }
   settle(status);
 }

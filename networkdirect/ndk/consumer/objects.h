@@ -28,6 +28,12 @@ struct Shared {
   /// Steps the world until done(). Throws UserError when that never comes; `what` is what was asked for.
   void wait(const std::function<bool()>& done, std::string_view what) const;
   bool departs(std::string_view point) const { return options.hooks != nullptr && options.hooks->departs(point); }
+  /// The fast region with this remote token; null when there is none, or none any more.
+  RegionCore* fast_region(std::uint32_t token) const {
+    const auto handle = handle_of_token.find(token);
+    const auto found = handle == handle_of_token.end() ? by_handle.end() : by_handle.find(handle->second);
+    return found == by_handle.end() ? nullptr : found->second;
+  }
   bool knows(USHORT major, USHORT minor) const { return version.Major > major || (version.Major == major && version.Minor >= minor); }
 
   World& world;
@@ -44,7 +50,7 @@ struct Shared {
   std::uint64_t next_iova = 0x100000;
   /// Looked up, never walked.
   std::map<std::uint32_t, RegionCore*> by_handle;
-  std::map<std::uint32_t, RegionCore*> by_token;  ///< fast regions, by remote token
+  std::map<std::uint32_t, std::uint32_t> handle_of_token;  ///< of the last fast region with that remote token, which may be gone
   std::map<std::uint32_t, QueuePairCore*> by_number;
 };
 

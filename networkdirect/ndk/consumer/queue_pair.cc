@@ -184,8 +184,7 @@ bool QueuePairCore::convert(const NDK_RESULT_EX& result, bool extended, rdma::Co
       completion.has_invalidate = true;
       completion.invalidated_rkey = static_cast<std::uint32_t>(result.TypeSpecificCompletionOutput);
       // The region is free: so is what it was mapped by.
-      const auto found = s.by_token.find(completion.invalidated_rkey);
-      if (found != s.by_token.end()) found->second->lam.reset();
+      if (RegionCore* const region = s.fast_region(completion.invalidated_rkey)) region->lam.reset();
     }
   } else {
     Work work;

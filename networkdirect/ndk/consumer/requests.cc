@@ -114,14 +114,14 @@ bool QueuePairCore::issue(const rdma::SendRequest& request, Parts& parts, const 
   work.id = request.id;
   work.opcode = completion_opcode(request.opcode);
   if (request.opcode == SendOpcode::local_invalidate) {
-    const auto found = s.by_token.find(request.invalidate_rkey);
-    if (found == s.by_token.end()) {
+    RegionCore* const found = s.fast_region(request.invalidate_rkey);
+    if (found == nullptr) {
       works_.pop_back();
       push_own(request.id, CompletionOpcode::local_invalidate, rdma::CompletionStatus::memory_window_bind_error);
       broken();
       return true;
     }
-    parts.region = std::static_pointer_cast<RegionCore>(found->second->shared_from_this());
+    parts.region = std::static_pointer_cast<RegionCore>(found->shared_from_this());
     work.released = std::exchange(parts.region->lam, nullptr);
   }
   const NTSTATUS status = call(request, parts, sges, context, flags);

@@ -16,8 +16,8 @@ Result<void> Registry::add(std::string_view name, NET_IFINDEX index, const NDIS_
   if (find(name) != nullptr) return refuse("the name is taken");
   if (find(index) != nullptr) return refuse(fmt::format("interface index {} is taken", index));
   if (characteristics.Header.Type != NDIS_OBJECT_TYPE_NDK_PROVIDER_CHARACTERISTICS ||
-      characteristics.Header.Size < sizeof characteristics) {
-    return refuse("its characteristics have another type or size");
+      characteristics.Header.Size < sizeof characteristics || characteristics.Header.Revision == 0) {
+    return refuse("its characteristics have another type or size, or no revision");
   }
   if (characteristics.Flags != 0) return refuse("its characteristics have flags, and none are defined");
   if (characteristics.OpenNDKAdapterHandler == nullptr || characteristics.CloseNDKAdapterHandler == nullptr) {

@@ -94,6 +94,10 @@ NTSTATUS query_extension(NDK_OBJECT_HEADER* object, GUID* id, NDK_VERSION versio
       object->ObjectType == NdkObjectTypeAdapter || object->ObjectType == NdkObjectTypePd || object->ObjectType == NdkObjectTypeMr;
   const bool meant = id != nullptr && std::memcmp(id, &kChosenAddressExtension, sizeof *id) == 0;
   const bool known = meant && version.Major == kChosenAddressVersion.Major && version.Minor <= kChosenAddressVersion.Minor;
+  if (object->ObjectType == NdkObjectTypeAdapter) {
+    const auto& adapter = of<Adapter>(reinterpret_cast<NDK_ADAPTER*>(object));
+    if (adapter.departs(departure::kNoChosenAddress)) return STATUS_NOT_SUPPORTED;
+  }
   const bool lies = object->ObjectType == NdkObjectTypeAdapter &&
                     of<Adapter>(reinterpret_cast<NDK_ADAPTER*>(object)).departs(departure::kExtensionAnswered);
   if (!(has_it && known) && !lies) return STATUS_NOT_SUPPORTED;

@@ -22,6 +22,7 @@ constexpr auto kSwitches = std::to_array<Switch>({
     {"unreachable-patient", departure::kUnreachablePatient, true, "NdkConnect waits 99 s for an address where nobody is"},
     {"no-resize", departure::kNoResize, true, "completion queues cannot be resized, and the adapter says so"},
     {"no-moderation", departure::kNoModeration, true, "interrupts cannot be moderated, and the adapter says so"},
+    {"no-chosen-address", departure::kNoChosenAddress, true, "memory is registered at its own address alone: no extension of the bench's"},
     {"no-read-invalidate", departure::kNoReadInvalidate, true, "a Read invalidates nothing, and the adapter says so"},
 });
 

@@ -244,7 +244,6 @@ void CompletionQueue::watch() {
 }
 
 void CompletionQueue::on_completions() {
-  if (closing()) return;
   drain();
   if (adapter().any_broken()) adapter().end_broken();
   settle();
