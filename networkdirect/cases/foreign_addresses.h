@@ -8,10 +8,10 @@
 namespace fb::conformance {
 
 inline std::vector<IpAddress> foreign_addresses(const IpAddress& own) {
-  auto near = own.bytes();
-  near[15] ^= 0x40;
+  auto neighbour = own.bytes();
+  neighbour[15] ^= 0x40;
   // The unspecified address is the one that ends in 0.
-  return {IpAddress::v4(192, 0, 2, 77), IpAddress::v6(near), IpAddress::v4(0, 0, 0, 1)};
+  return {IpAddress::v4(192, 0, 2, 77), IpAddress::v6(neighbour), IpAddress::v4(0, 0, 0, 1)};
 }
 
 }  // namespace fb::conformance

@@ -195,19 +195,19 @@ CONFORMANCE_CASE(ndk_an_overrun_ends_connections, "ndk.cq.overrun-ends", roles::
              "the peers of both queue pairs hear of it");
   // Of no other: a queue pair that was made when one of the queue's had been closed.
   NdkConnection &kept = ndk.prepare(), &lost = ndk.prepare();
-  NdkQueue& small = ndk.b().queue(3);
+  NdkQueue& tiny = ndk.b().queue(3);
   NDK_PD* const domain = ndk.b().pd();
   NDK_QP* const closed = ndk.make<NDK_QP>("NdkCreateQp", [&](auto done, PVOID x, NDK_QP** p) {
-    return domain->Dispatch->NdkCreateQp(domain, kept.b.queue->cq, small.cq, nullptr, 16, 16, 2, 2, 0, done, x, p);
+    return domain->Dispatch->NdkCreateQp(domain, kept.b.queue->cq, tiny.cq, nullptr, 16, 16, 2, 2, 0, done, x, p);
   });
   ndk.finish(ndk.close(closed));
   kept.b.qp = ndk.b().queue_pair(*kept.b.queue);
-  lost.b.queue = &small;
-  lost.b.qp = ndk.b().queue_pair(small);
+  lost.b.queue = &tiny;
+  lost.b.qp = ndk.b().queue_pair(tiny);
   for (NdkConnection* one : {&kept, &lost}) establish(ndk, check, *one);
-  small.arm(NDK_CQ_NOTIFY_ERRORS);
+  tiny.arm(NDK_CQ_NOTIFY_ERRORS);
   deliver(ndk, check, lost, 6);
-  check.precondition(small.notified > 0, "the queue calls back");
+  check.precondition(tiny.notified > 0, "the queue calls back");
   deliver(ndk, check, kept, 3);
   came_in_order(ndk, check, kept, 3);
   check.equal("disconnect events of a queue pair that has another queue", kept.a.disconnected, 0);

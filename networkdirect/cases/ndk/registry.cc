@@ -146,6 +146,7 @@ CONFORMANCE_CASE(ndk_a_miniport_tells_what_its_adapters_can, "ndk.adapter.info",
   for (NdkEnd* const end : {&ndk.a(), &ndk.b()}) {
     const NDIS_NDK_CAPABILITIES& said = known[end == &ndk.a() ? 0 : 1].capabilities;
     const NDK_ADAPTER_INFO info = end->info();
+    check.equal("version in the information", words_of(info.Version), words_of(end->adapter()->Header.Version));
     for (const ULONG count : {said.MaxQpCount, said.MaxCqCount, said.MaxMrCount, said.MaxPdCount}) {
       check.that(count > 0, "a miniport has objects of each kind", "it has none");
     }
