@@ -322,6 +322,8 @@ CONFORMANCE_CASE(ndk_consumer_tells_of_completions, "ndk.consumer.arm-type-unkno
   judge(bench, check, [&](ConsumerStage& stage) { sweep_divided_queues(stage, check); });
   judge(bench, check, [&](ConsumerStage& stage) { sweep_waiting_results(stage, check, false); });
   judge(bench, check, [&](ConsumerStage& stage) { sweep_end_in_notice(stage, check); });
+  const auto dying = bench.make_ndk({.behaviour = "+queues-fail"});
+  judge_sweep(*dying, check, [&](ConsumerStage& stage) { sweep_dead_queue(stage, check, 16); });
 }
 
 CONFORMANCE_CASE(ndk_consumer_registers_what_it_is_told, "ndk.consumer.fast-offset-wrong", roles::consumer) {

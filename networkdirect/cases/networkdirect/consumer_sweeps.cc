@@ -125,7 +125,7 @@ CONFORMANCE_CASE(nd_consumer_tells_of_completions, "networkdirect.consumer.notif
   judge(bench, check, kEveryKind, [&](ConsumerStage& stage) { sweep_waiting_results(stage, check, true); });
   judge(bench, check, kEveryKind, [&](ConsumerStage& stage) { sweep_end_in_notice(stage, check); });
   judge(bench, check, std::array<std::string_view, 2>{"strict", "document,answers=at-once,+exact-queue"},
-        [&](ConsumerStage& stage) { sweep_overrun(stage, check); });
+        [&](ConsumerStage& stage) { sweep_dead_queue(stage, check, 3); });
 }
 
 CONFORMANCE_CASE(nd_consumer_tells_of_completions_in_any_order, "networkdirect.consumer.notify-type", roles::consumer) {

@@ -23,6 +23,7 @@ constexpr auto kSwitches = std::to_array<Switch>({
     {"no-resize", departure::kNoResize, true, "completion queues cannot be resized, and the adapter says so"},
     {"no-moderation", departure::kNoModeration, true, "interrupts cannot be moderated, and the adapter says so"},
     {"no-chosen-address", departure::kNoChosenAddress, true, "memory is registered at its own address alone: no extension of the bench's"},
+    {"queues-fail", departure::kQueuesFail, true, "each completion queue fails after four results, as of a card that breaks"},
     {"no-read-invalidate", departure::kNoReadInvalidate, true, "a Read invalidates nothing, and the adapter says so"},
 });
 

@@ -10,6 +10,7 @@ namespace {
 
 constexpr ULONG kInfinite = ~ULONG{0};
 constexpr std::size_t kBatch = 16;
+constexpr std::uint64_t kResultsUntilFailure = 4;  // of a card that breaks
 
 }  // namespace
 
@@ -55,6 +56,10 @@ void CompletionQueue::take_down() {
 // ---------------------------------------------------------------- results
 
 void CompletionQueue::add(const NDK_RESULT_EX& result, bool wakes_solicited) {
+  if (adapter().hooked() && added_ >= kResultsUntilFailure && adapter().departs(departure::kQueuesFail)) {
+    status_ = STATUS_INTERNAL_ERROR;
+    return;
+  }
   if (added_ - taken_ >= ring_.size()) {
     if (status_ == STATUS_SUCCESS && !adapter().departs(departure::kOverrunSilent)) fail();
     return;

@@ -219,6 +219,7 @@ inline constexpr std::string_view kUnreachablePatient = "ndk.unreachable_patient
 inline constexpr std::string_view kNoResize = "ndk.no_resize";
 inline constexpr std::string_view kNoModeration = "ndk.no_moderation";
 inline constexpr std::string_view kNoReadInvalidate = "ndk.no_read_invalidate";
+inline constexpr std::string_view kQueuesFail = "ndk.queues_fail";
 inline constexpr std::string_view kNoChosenAddress = "ndk.no_chosen_address";
 
 }  // namespace fb::ndk::departure
