@@ -179,7 +179,7 @@ RoutingFunctions::Allocated Bridge::allocate(std::size_t by_port, AllocateOperat
   }
   if (pool_given_ && departs(by_port, departure::kBridgePoolKept)) return made;
   // Who was given EIDs before is given others.
-  if (pool_.size() > 0) remove_routes(pool_.first(), pool_.size());
+  remove_routes(pool_.first(), pool_.size());
   std::erase_if(known_, [&](const auto& one) { return pool_.holds(one.first); });
   pool_ = EidPool(first, count);
   pool_given_ = true;

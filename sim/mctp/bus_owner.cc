@@ -112,7 +112,6 @@ void BusOwner::begin_next() {
 // Starts what may run beside what runs, and ends the job when nothing is left.
 void BusOwner::proceed() {
   Job& job = *current_;
-  if (job.waiting) return;
   while (visits_.size() < options_.parallel && !job.addresses.empty()) {
     const PhysicalAddress address = job.addresses.front();
     job.addresses.pop_front();
@@ -142,21 +141,16 @@ void BusOwner::finish() {
 // -------------------------------------------------------------------------------------- discovery
 
 void BusOwner::prepare() {
-  current_->waiting = true;
   current_->rounds = kDiscoveryRounds;
-  requester().ask_all(Command::prepare_for_discovery, {}, options_.discovery_window, while_alive([this](const std::vector<ControlReply>&) {
-                        current_->waiting = false;
-                        discover_more();
-                      }));
+  requester().ask_all(Command::prepare_for_discovery, {}, options_.discovery_window,
+                      while_alive([this](const std::vector<ControlReply>&) { discover_more(); }));
 }
 
 // Until nobody answers that has not been found: one that was busy may answer the next time.
 void BusOwner::discover_more() {
-  current_->waiting = true;
   --current_->rounds;
   requester().ask_all(Command::endpoint_discovery, {}, options_.discovery_window,
                       while_alive([this](const std::vector<ControlReply>& replies) {
-                        current_->waiting = false;
                         std::set<PhysicalAddress> seen;
                         for (const ControlReply& reply : replies) {
                           if (seen.insert(reply.from).second) {

@@ -20,7 +20,6 @@ struct BusOwner::Job {
   int rounds = 0;
   std::vector<PhysicalAddress> seen;  // who has answered a discovery
   bool changed = false;               // the tables are not what they were
-  bool waiting = false;               // for one answer before anything else
   std::deque<std::pair<Eid, Bytes>> updates;
   EnumerationReport report;
   Then then;

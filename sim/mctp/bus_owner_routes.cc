@@ -31,7 +31,6 @@ bool extends(const RoutingEntry& range, const RoutingEntry& next) {
 // ---------------------------------------------------------------------------------------- reading
 
 void BusOwner::read_table(Eid bridge, std::uint8_t handle) {
-  current_->waiting = true;
   requester().ask({bridge, {}}, Command::get_routing_table, {handle},
                   while_alive([this, bridge](const ControlReply& reply) { take_table(bridge, reply); }));
 }
@@ -48,7 +47,6 @@ const KnownEndpoint* BusOwner::outermost(Eid eid) const {
 
 void BusOwner::take_table(Eid bridge, const ControlReply& reply) {
   Job& job = *current_;
-  job.waiting = false;
   const auto response = reply.as<control::RoutingResponse>();
   const KnownEndpoint* const known = outermost(bridge);
   if (!response || known == nullptr) {
@@ -147,11 +145,9 @@ void BusOwner::queue_updates() {
 
 void BusOwner::send_update() {
   Job& job = *current_;
-  job.waiting = true;
   auto [bridge, data] = std::move(job.updates.front());
   job.updates.pop_front();
   requester().ask({bridge, {}}, Command::routing_information_update, std::move(data), while_alive([this](const ControlReply& reply) {
-                    current_->waiting = false;
                     if (!reply.ok()) ++current_->report.faulty;
                     proceed();
                   }));

@@ -285,11 +285,7 @@ Control::~Control() { endpoint_.set_handler(MessageType::control, nullptr, 0); }
 Op<ControlReply> Control::notify_owner() {
   const auto& owner = responder_->owner();
   ControlPeer peer;
-  if (owner) {
-    peer = {owner->eid, owner->address};
-  } else if (endpoint_.binding().facts().discovery) {
-    peer.to = kToRoot;
-  }
+  if (owner) peer = {owner->eid, owner->address};
   return requester_.ask(peer, control::Command::discovery_notify);
 }
 

@@ -95,17 +95,8 @@ Network::Network(World& world, const NetworkOptions& options) : world_(world), o
   owner_->pool().mark(options.owner_eid);
 }
 
-Network::~Network() {
-  // Endpoints go before what they are on; media go last.
-  port_.reset();
-  endpoints_.clear();
-  for (auto& node : bridges_) {
-    node->owners.clear();
-    node->bridge.reset();
-  }
-  owners_.clear();
-  owner_.reset();
-}
+// In the order of the members endpoints go before what they are on; media go last.
+Network::~Network() = default;
 
 PhysicalAddress Network::owner_address(Segment& segment) const {
   if (segment.smbus() != nullptr) return smbus_address(options_.owner_smbus_address);

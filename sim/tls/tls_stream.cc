@@ -341,7 +341,6 @@ std::size_t TlsStream::receive(std::span<const MutableBytes> into) {
         if (!std::exchange(peer_finished_, true)) raise(kReadable);
       } else if (error != SSL_ERROR_WANT_READ) {
         // What came before it has been given out.
-        flush_backlog();
         fail(net::StreamEnd::Kind::failed, "TLS ended: " + reason());
         return total;
       }
@@ -437,7 +436,6 @@ void TlsStream::abort() {
 
 // As with TCP, what arrived and was not fetched turns an orderly end into a reset.
 bool TlsStream::unread_data() {
-  if (peer_finished_) return false;
   std::uint8_t byte = 0;
   std::size_t size = 0;
   ERR_clear_error();
