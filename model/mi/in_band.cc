@@ -36,11 +36,26 @@ std::optional<ParameterError> fault_of(const View<MessageHeader>& head) {
 
 InBand::InBand(Device& device, EndpointOptions options, EndpointHooks* hooks)
     : device_(device), options_(std::move(options)), hooks_(hooks != nullptr ? *hooks : no_endpoint_hooks()), hooked_(hooks != nullptr) {
-  for (const auto& [id, controller] : device_.subsystem().controllers()) agent(id);
+  meet_controllers();
+  device_.subsystem().add_observer(*this);
   device_.subsystem().set_in_band_management(this);
 }
 
-InBand::~InBand() { device_.subsystem().set_in_band_management(nullptr); }
+InBand::~InBand() {
+  device_.subsystem().set_in_band_management(nullptr);
+  device_.subsystem().remove_observer(*this);
+}
+
+/// An agent sees the changes of its controller from the beginning, whenever it is first asked. It listens to the subsystem as well,
+/// which cannot begin inside of a call to a listener.
+void InBand::on_change(subsystem::Change what, std::uint16_t) {
+  World& world = device_.subsystem().world();
+  if (what == subsystem::Change::controller_list) world.loop().schedule(meet_, world.now());
+}
+
+void InBand::meet_controllers() {
+  for (const auto& [id, controller] : device_.subsystem().controllers()) agent(id);
+}
 
 Agent& InBand::agent(std::uint16_t cntlid) {
   auto& found = agents_[cntlid];

@@ -9,10 +9,12 @@
 #include "model/mi/agent.h"
 #include "model/mi/device.h"
 #include "model/subsystem/management.h"
+#include "model/subsystem/observer.h"
+#include "sim/core/loop.h"
 
 namespace fb::mi {
 
-class InBand final : private subsystem::InBandManagement {
+class InBand final : private subsystem::InBandManagement, private subsystem::SubsystemObserver {
  public:
   /// Serves the subsystem's admin queues from now on.
   explicit InBand(Device& device, EndpointOptions options = {}, EndpointHooks* hooks = nullptr);
@@ -26,6 +28,8 @@ class InBand final : private subsystem::InBandManagement {
  private:
   std::size_t data_bytes(const subsystem::InBandRequest& request) override;
   subsystem::InBandAnswer on_request(const subsystem::InBandRequest& request) override;
+  void on_change(subsystem::Change what, std::uint16_t cntlid) override;
+  void meet_controllers();
   Agent& agent(std::uint16_t cntlid);
   static bool misplaced(Agent& agent, Exchange& exchange, bool send);
   static subsystem::InBandAnswer answer_of(ByteView response);
@@ -35,6 +39,7 @@ class InBand final : private subsystem::InBandManagement {
   EndpointHooks& hooks_;
   const bool hooked_;
   std::map<std::uint16_t, std::unique_ptr<Agent>> agents_;
+  Timer<InBand, &InBand::meet_controllers> meet_{"mi.in_band.meet", *this};
 };
 
 }  // namespace fb::mi
