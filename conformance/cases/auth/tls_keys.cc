@@ -88,17 +88,26 @@ void knows_each(ControllerBench& bench, Check& check) {
   }
 }
 
-/// A transaction of this host that makes a PSK; what both sides then have.
-reference::TlsKey generate(ControllerBench& bench, Check& check, std::uint8_t hash, std::string_view hostnqn) {
+/// A transaction of this host that makes a PSK; what both sides then have. With SC_C 0 it makes none: the PSK that it would have
+/// made, or nothing if the controller refuses.
+std::optional<reference::TlsKey> generate(ControllerBench& bench, Check& check, std::uint8_t hash, std::string_view hostnqn,
+                                          std::uint8_t sc_c = 2) {
   using namespace auth_cases;
   host::HostId hostid = kBenchHostId;
   if (hostnqn != kBenchHostNqn) hostid.back() ^= 0xFF;
   RawAssociation& association =
       bench.associate({.enable = false, .authenticate = false, .hostnqn = std::string(hostnqn), .hostid = hostid});
   Exchange exchange(bench, check, association.admin(), DhGroup::ffdhe2048);
-  exchange.negotiate.sc_c = 2;
+  exchange.negotiate.sc_c = sc_c;
   exchange.negotiate.protocols[0].hashes = {hash};
-  exchange.get_challenge();
+  if (sc_c == 0) {
+    exchange.say(encoded(exchange.negotiate));
+    const auto challenge = decoded<AuthChallenge>(exchange.ask());
+    if (!challenge) return std::nullopt;
+    exchange.challenge = *challenge;
+  } else {
+    exchange.get_challenge();
+  }
   // A challenge without a wish for a response.
   exchange.make_reply(true).seqnum = 0;
   reference::Response first = exchange.first_response();
@@ -192,21 +201,26 @@ CONFORMANCE_CASE(tls_compares_every_byte_of_a_binder, "auth.tls.binder.every-byt
 CONFORMANCE_CASE(tls_generated_psk_follows_its_formula, "auth.tls.concat.formula", roles::controller,
                  arranged{"a product that concatenates TLS", &concatenating}, over_tcp) {
   for (const std::uint8_t hash : {std::uint8_t{1}, std::uint8_t{2}}) {
-    const reference::TlsKey key = generate(bench, check, hash, kBenchHostNqn);
+    const reference::TlsKey key = *generate(bench, check, hash, kBenchHostNqn);
     expect_key_known(bench, check, key);
     reference::TlsKey retained = key;
     retained.identity[5] = 'R';
     expect_key_unknown(bench, check, retained, "a retained key for a generated one");
+    const auto unasked = generate(bench, check, hash, kBenchHostNqn, 0);
+    if (unasked) expect_key_unknown(bench, check, *unasked, "the PSK of a transaction with SC_C 0");
   }
 }
 
 CONFORMANCE_CASE(tls_keeps_a_generated_psk_for_each_host, "auth.tls.concat.each-host", roles::controller,
-                 arranged{"a product that concatenates TLS", &concatenating}, over_tcp) {
-  const reference::TlsKey first = generate(bench, check, 1, kBenchHostNqn);
+                 arranged{"a product that concatenates TLS", &concatenating}, over_tcp, lasts{602_s}) {
+  const reference::TlsKey first = *generate(bench, check, 1, kBenchHostNqn);
   bench.world().run_for(1_s);
-  const reference::TlsKey second = generate(bench, check, 1, kOtherHost);
+  const reference::TlsKey second = *generate(bench, check, 1, kOtherHost);
   expect_key_known(bench, check, first);
   expect_key_known(bench, check, second);
+  bench.world().run_for(601_s);
+  expect_key_unknown(bench, check, first, "the PSK of the first host after its lifetime");
+  expect_key_unknown(bench, check, second, "the PSK of the other host after its lifetime");
 }
 
 }  // namespace fb::conformance

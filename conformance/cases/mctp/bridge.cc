@@ -71,6 +71,15 @@ CONFORMANCE_CASE(bridges_hand_packets_on, "mctp.bridge.forward", roles::bus, ove
   // What is handed on is not for the bridge as well.
   check.that(who_answers(scene.near, scene.far.eid()) == std::vector{scene.far.eid()}, "a request to a device is answered by it alone");
   check.that(who_answers(scene.far, scene.near.eid()) == std::vector{scene.near.eid()}, "and so is one from behind the bridge");
+  // More packets than a bridge can hold, a few at a time.
+  for (const auto& [from, to] : {std::pair{&scene.near, &scene.far}, std::pair{&scene.farther, &scene.other}}) {
+    for (unsigned round = 0; round < 40; ++round) {
+      const auto sent = message(*from, to->eid(), round & 7, true, round & 3, std::size_t{64} * 8);
+      for (const MctpPacket& packet : sent) from->raw().send(packet);
+      from->raw().wait_until_said();
+      if (!check.equal(fmt::format("packets of message {} of many", round), vendor_packets(*to).size(), sent.size())) return;
+    }
+  }
 }
 
 namespace {

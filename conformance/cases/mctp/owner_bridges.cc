@@ -11,6 +11,8 @@ using mctp::control::Command;
 
 constexpr std::uint8_t kAccepted = 0, kRejected = 1;
 constexpr std::uint8_t kAsked = 5;
+/// More requests than any table needs.
+constexpr unsigned kTablesMost = 600;
 
 bool in_range(mctp::Eid eid, unsigned first, unsigned count) { return eid >= first && eid < first + count; }
 
@@ -19,8 +21,12 @@ struct PlayedBridge {
   unsigned count = 0, first = 0, operation = 0;
   std::vector<Bytes> updates;  ///< data of Routing Information Update
   std::vector<unsigned> asked_behind;
-  /// Entries of an answer to Get Routing Table Entries; handles count by threes.
+  /// Entries of an answer to Get Routing Table Entries, and by how much handles rise.
   unsigned per_answer = 64;
+  unsigned handle_step = 3;
+  unsigned tables_asked = 0;
+  std::size_t cut = 0;   ///< bytes that are left out at the end of a table
+  bool endless = false;  ///< every table has one behind it
   bool silent = false;
 };
 void play_bridge(BusBench& bench, PlayedBridge& state, bool takes, unsigned behind = 0) {
@@ -53,15 +59,22 @@ void play_bridge(BusBench& bench, PlayedBridge& state, bool takes, unsigned behi
         state.updates.emplace_back(request.body.begin() + 3, request.body.end());
         return with({});
       case Command::get_routing_table: {
-        constexpr unsigned kStep = 3;
-        const unsigned from = request.body[3] / kStep * state.per_answer;
+        if (request.destination == own) ++state.tables_asked;
+        if (state.endless && request.destination == own) {
+          // Enough is enough: from then on it is silent, so that the case has an end.
+          if (state.tables_asked > 2 * kTablesMost) return Bytes{};
+          const auto next = static_cast<std::uint8_t>(1 + state.tables_asked % 0xFE);
+          return with({next, 1, 1, static_cast<std::uint8_t>(state.first), 0x01, 0x02, 0x0B, 2, 0x01, 0x00});
+        }
+        const unsigned from = request.body[3] / state.handle_step * state.per_answer;
         const unsigned to = std::min(behind, from + state.per_answer);
-        const unsigned next = to < behind ? request.body[3] + kStep : 0xFFu;
+        const unsigned next = to < behind ? request.body[3] + state.handle_step : 0xFFu;
         Bytes table = {static_cast<std::uint8_t>(next), static_cast<std::uint8_t>(to - std::min(from, to))};
         for (unsigned i = from; i < to; ++i) {
           const auto eid = static_cast<std::uint8_t>(state.first + i);
           table.insert(table.end(), {1, eid, 0x01, 0x02, 0x0B, 2, 0x01, static_cast<std::uint8_t>(i)});
         }
+        table.resize(table.size() - std::min(state.cut, table.size() - 2));
         return with(table);
       }
       default:
@@ -173,9 +186,10 @@ CONFORMANCE_CASE(owners_ask_who_is_behind_a_bridge, "mctp.bus.bridge.learn", rol
 }
 
 CONFORMANCE_CASE(owners_read_routing_tables_to_their_end, "mctp.bus.bridge.learn", roles::bus, over_buses) {
-  for (const unsigned per_answer : {1u, 2u, 4u}) {
+  for (const auto& [per_answer, step] : {std::pair{1u, 3u}, {2u, 3u}, {4u, 3u}, {1u, 1u}, {2u, 1u}}) {
     PlayedBridge state;
     state.per_answer = per_answer;
+    state.handle_step = step;
     play_bridge(bench, state, true, kAsked);
     bench.enumerate();
     check.precondition(bench.device().eid() != 0, "the bridge is given an EID");
@@ -190,6 +204,23 @@ CONFORMANCE_CASE(owners_read_routing_tables_to_their_end, "mctp.bus.bridge.learn
     bench.enumerate();
     bench.device().raw().set_eid(mctp::kNullEid);
   }
+  PlayedBridge state;
+  play_bridge(bench, state, true, kAsked);
+  const auto survives = [&](std::string_view what) {
+    bench.enumerate();
+    check.precondition(bench.device().eid() != 0 && state.tables_asked > 0, "the owner asks for the routing table of the bridge");
+    check.that(ask(bench.device(), Command::get_endpoint_id).ok(), "the owner serves after " + std::string(what));
+  };
+  for (const std::size_t cut : {std::size_t{1}, std::size_t{3}, std::size_t{8}, std::size_t{100}}) {
+    state.cut = cut;
+    survives("a table that is shorter than its count says");
+  }
+  state.cut = 0;
+  state.endless = true;
+  state.tables_asked = 0;
+  survives("a table without an end");
+  check.that(state.tables_asked <= kTablesMost, "a table without an end is not read for ever",
+             std::to_string(state.tables_asked) + " requests");
 }
 
 CONFORMANCE_CASE(with_a_bridge_its_eids_are_gone, "mctp.bus.owner.gone", roles::bus, over_buses) {

@@ -12,12 +12,13 @@ Op<mi::Reply> ask(ManagementRequesterBench& bench, unsigned slot = 0) {
 }
 
 /// The packets of a good answer of 200 bytes of data.
-std::vector<MctpPacket> answer_packets(ManagementRequesterBench& bench, const SeenMessage& request, std::uint8_t fill) {
+std::vector<MctpPacket> answer_packets(ManagementRequesterBench& bench, const SeenMessage& request, std::uint8_t fill,
+                                       std::size_t unit = mctp::kBaselineUnit) {
   MctpPacket like = bench.endpoint().packet();
   like.owner = false;
   like.tag = request.tag;
   like.destination = request.source;
-  return cut(bench.with_check(bench.response_to(request, Status::success, Bytes(200, fill))), like);
+  return cut(bench.with_check(bench.response_to(request, Status::success, Bytes(200, fill))), like, unit);
 }
 
 void send_all(ManagementRequesterBench& bench, const std::vector<MctpPacket>& packets) {
@@ -81,6 +82,17 @@ CONFORMANCE_CASE(requests_are_cut_at_the_baseline, "mctp.requester.unit", roles:
       }
     }
   });
+  // What comes may be as large as was agreed.
+  constexpr std::uint16_t kUnit = 128;
+  auto setting = bench.product().set_unit(kPlayedEid, 0, kUnit);
+  const SeenMessage set = bench.request();
+  bench.answer(set, bench.response_to(set, Status::success));
+  check.precondition(setting.wait().ok(), "the unit is set");
+  auto reply = ask(bench);
+  send_all(bench, answer_packets(bench, bench.request(), 0x4B, kUnit));
+  const mi::Reply got = reply.wait();
+  check.that(got.ok(), "an answer in packets of the unit that was set is taken");
+  check.bytes("its data", got.data(), Bytes(200, 0x4B));
 }
 
 CONFORMANCE_CASE(answers_may_start_at_any_number, "mctp.requester.any-start", roles::management_requester) {

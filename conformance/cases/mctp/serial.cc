@@ -212,6 +212,13 @@ CONFORMANCE_CASE(noise_is_left_behind, "mctp.serial.resync", roles::endpoint, se
     bench.peer().send_frame(noise);
     if (!answers(bench, check, "a good frame behind the noise " + words_of_bytes(noise) + ", in three tries", 3)) return;
   }
+  // What begins as a frame of no bytes, or of the most, and goes on for long.
+  for (const std::uint8_t count : octets<0x00, 0xFF>) {
+    Bytes noise = {0x7E, 0x01, count};
+    noise.resize(4096, 0x55);
+    bench.peer().send_frame(noise);
+    if (!answers(bench, check, "a good frame behind 4 KiB of noise, in three tries", 3)) return;
+  }
 }
 
 }  // namespace fb::conformance

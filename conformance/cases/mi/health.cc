@@ -109,6 +109,8 @@ CONFORMANCE_CASE(a_drive_that_fails_says_so, "mi.health.functional", roles::endp
   judge(false, false);
   judge(true, true);
   judge(false, true);
+  reset_and_return(bench, check);
+  check.that(View<mi::SubsystemHealth>{health_of(bench, check)}.get(mi::subsystem_health::rnr), "RNR is set after the reset");
 }
 
 CONFORMANCE_CASE(subsystem_warnings_are_those_of_smart_inverted, "mi.health.warnings", roles::endpoint) {

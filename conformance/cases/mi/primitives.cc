@@ -141,6 +141,13 @@ CONFORMANCE_CASE(primitives_are_answered_while_paused, "mi.pause.primitives", ro
   precondition(check, held.pause, "Pause");
   for (const unsigned slot : {0u, 1u}) success(check, bench.primitive(Primitive::get_state, slot), "Get State while paused");
   status_is(check, primitive_of(bench, 0x42), mi::Status::invalid_opcode, "a reserved primitive while paused");
+  // Of another EID, with the tag of the answer that waits.
+  constexpr mctp::Eid kOther = 0x21;
+  const mctp::Eid own = bench.peer().eid();
+  bench.peer().set_eid(kOther);
+  success(check, bench.request(primitive_message(static_cast<std::uint8_t>(Primitive::get_state)), {.tag = held.terms.tag}),
+          "Get State of another EID while paused");
+  bench.peer().set_eid(own);
   success(check, bench.primitive(Primitive::resume), "Resume");
   success(check, bench.answer(held.terms), "the answer after Resume");
 }

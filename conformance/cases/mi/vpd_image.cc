@@ -1,6 +1,7 @@
 // What the vital product data says: an IPMI FRU image with the records of NVMe-MI. Taken apart here by hand,
 // from the bytes that VPD Read returned.
 #include "conformance/cases/mi/commands.h"
+#include "conformance/runner/managed_setup.h"
 
 namespace fb::conformance {
 namespace {
@@ -125,7 +126,9 @@ CONFORMANCE_CASE(the_records_are_sound, "mi.vpd.records", roles::endpoint) {
   }
 }
 
-CONFORMANCE_CASE(the_last_record_says_so, "mi.vpd.records.end", roles::endpoint) {
+namespace {
+
+void the_list_ends(EndpointBench& bench, Check& check) {
   const Bytes image = whole_vpd(bench, check);
   const std::vector<RecordAt> records = records_of(image);
   check.require(!records.empty() && records.back().last(), "a record says that it is the last");
@@ -135,6 +138,19 @@ CONFORMANCE_CASE(the_last_record_says_so, "mi.vpd.records.end", roles::endpoint)
   const ByteView next = ByteView{image}.subspan(end, kRecordHead);
   const bool looks_like_one = next[0] >= kNvmeRecord && next[0] <= kTopologyRecord && sum_of(next) == 0;
   check.that(!looks_like_one, "no record follows the last", fmt::format("one of type {:02x}h at {}", next[0], end));
+}
+
+}  // namespace
+
+CONFORMANCE_CASE(the_last_record_says_so, "mi.vpd.records.end", roles::endpoint) { the_list_ends(bench, check); }
+
+CONFORMANCE_CASE(a_topology_record_is_the_last, "mi.vpd.records.end", roles::endpoint,
+                 arranged("a VPD with a topology record", [](EmbeddedSetup& setup) {
+                   mi::VpdFacts& vpd = setup.managed->drive.device.vpd;
+                   vpd.topology = {{.type = 7, .revision = 0, .data = {1, 2, 3}}, {.type = 4, .revision = 1, .data = {}}};
+                   vpd.size = 512;
+                 })) {
+  the_list_ends(bench, check);
 }
 
 CONFORMANCE_CASE(the_nvme_record_is_there, "mi.vpd.nvme-record", roles::endpoint) {
