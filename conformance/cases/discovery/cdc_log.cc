@@ -1,4 +1,5 @@
 // What a centralized discovery controller is, and its Discovery log.
+#include <algorithm>
 #include <map>
 
 #include "conformance/cases/discovery/scene.h"
@@ -50,10 +51,13 @@ bool hears(Check& check, Op<host::RawReply>& request, std::uint8_t info, nvme::L
   return check.equal("the event", nvme::Event::from_dw0(reply->dw0()), expected);
 }
 
-/// Reads so many entries from `at` on, each of which is a basic or an extended one, so that the last ends with the log. False: there is
-/// no such way to read them.
+/// Reads so many entries from `at` on, each of which is a basic or an extended one, and one at least an extended one, so that the last
+/// ends with the log. False: there is no such way to read them.
 bool read_entries(ByteView log, std::size_t at, std::uint64_t count, std::map<std::size_t, std::size_t>& length_at) {
-  if (count == 0) return at == log.size();
+  if (count == 0) {
+    const auto is_extended = [](const auto& one) { return one.second > fabrics::DiscoveryEntry::size; };
+    return at == log.size() && std::ranges::any_of(length_at, is_extended);
+  }
   for (const EntryFormat format : {EntryFormat::extended, EntryFormat::basic}) {
     const std::size_t length = fabrics::entry_length(log, at, format);
     if (length == 0) continue;
