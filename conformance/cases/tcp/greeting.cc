@@ -121,8 +121,7 @@ CONFORMANCE_CASE(greeting_may_come_in_pieces, "tcp.stream.split", roles::control
   auto admin = open_admin(bench);
   std::uint16_t cid = kCid;
   const auto command = [&] {
-    nvme::Sqe sqe = host::as_sqe(host::property_get(fabrics::property::vs));
-    sqe.set(nvme::sqe::cid, ++cid);
+    const auto sqe = with_sgl(host::property_get(fabrics::property::vs), SglDescriptor::transport(0), ++cid);
     return admin->build(RawTcp::capsule(sqe.bytes()));
   };
   for (const std::size_t cut : {1u, 7u, 8u, 9u, 16u, 40u, 71u}) {
