@@ -169,7 +169,6 @@ CONFORMANCE_CASE(termreq_follows_whole_pdus, "tcp.termreq.header-whole", roles::
   for (;;) {
     const auto pdu = raw.next();
     check.precondition(pdu.has_value(), "a C2HTermReq, which other cases judge");
-    if (!pdu) return;
     const bool known = pdu->is(PduType::c2h_data) || pdu->is(PduType::capsule_resp) || pdu->is(PduType::c2h_term_req);
     check.require(known, "data, a response or a C2HTermReq", pdu->text());
     if (pdu->is(PduType::c2h_data) && digests) check.that(pdu->data_digest_good(), "the data digest is right", pdu->text());
