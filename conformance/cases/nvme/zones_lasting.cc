@@ -1,5 +1,7 @@
 // What befalls zones: reservations, write protection, resets, losses of power, Format NVM, sanitize operations; and
 // zoned namespaces that are made by command.
+#include <fmt/format.h>
+
 #include "conformance/cases/nvme/namespace_scene.h"
 #include "conformance/cases/nvme/reset.h"
 #include "conformance/cases/nvme/zone_scene.h"
