@@ -53,7 +53,7 @@ std::vector<Wrong> wrong_data(const RawTcp& raw, const Transfer& r2t) {
           {"longer than MAXH2CDATA", 0, h2c_data_max(raw) + 4}};
 }
 
-/// FEI has a meaning with FES 1, 3 and 6 alone.
+/// FEI has a meaning with FES 1, 3 and 6 alone; what stands there with another is not judged.
 void check_information(Check& check, const SeenPdu& term, const std::string& what) {
   const auto view = term.as<tcp::TermReq>();
   const auto status = view.get(tcp::term_req::fes);
@@ -61,7 +61,6 @@ void check_information(Check& check, const SeenPdu& term, const std::string& wha
   const std::uint32_t information = view.get(tcp::term_req::fei);
   const bool offset = status == FatalStatus::invalid_header_field || status == FatalStatus::unsupported_parameter;
   if (offset) check.between("FEI, an offset in the header, after " + what, information, 0u, static_cast<unsigned>(tcp::DataPdu::size) - 1);
-  if (!offset && status != FatalStatus::header_digest_error) check.equal("FEI, which is reserved, after " + what, information, 0u);
 }
 
 /// A C2HTermReq in answer to data that nobody asked for.
