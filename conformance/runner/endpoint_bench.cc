@@ -440,7 +440,7 @@ void EndpointBench::change_slot(Bytes& body) const {
 void EndpointBench::say(Bytes body, const MiTerms& terms) {
   change_slot(body);
   mi::append_mic(body);
-  if (environment_.around().busy && embedded_ != nullptr) embedded_->neighbour->talk(terms.tag);
+  if (environment_.around().busy) embedded_->neighbour->talk(terms.tag);
   messages_->send_message(body, {.tag = terms.tag, .unit = terms.unit});
 }
 

@@ -236,7 +236,11 @@ RunResult run_cases(const std::vector<const CaseInfo*>& cases, const RunOptions&
       run.remarks.push_back((declared.known ? "the product was read by hand: " : "not all cases could be decided: ") + declared.why);
     }
     watched = watched && declared.no_transport.empty();
-    for (const Lane* lane : options.lanes) declarations.of(options.product, nullptr, options.product.transport, lane);
+    for (const Lane* lane : options.lanes) {
+      // A lane that is about no case of this product may need what only another one has.
+      const bool used = std::ranges::any_of(variants, [&](const Variant& one) { return one.lane == lane; });
+      if (used) declarations.of(options.product, nullptr, options.product.transport, lane);
+    }
   }
   for_each_parallel(variants.size(), jobs, [&](std::size_t index) {
     if (options.interrupter != nullptr && options.interrupter->fired()) return;
