@@ -70,8 +70,8 @@ typedef struct fb_mi_message {
   uint8_t reserved;
   uint32_t unit; /* sending: most bytes of payload in a packet, 64 or more; 0 in messages that came */
   uint32_t bytes;
-  const void*
-      body; /* from the byte with IC and the message type (84h) to the message integrity check, which the library checks and makes */
+  /* From the byte with IC and the message type (84h) to the message integrity check, which the library checks and makes. */
+  const void* body;
 } fb_mi_message;
 
 /* Why a message that had begun came to nothing, of mi_abandoned(). */

@@ -32,7 +32,7 @@ AREAS: list[tuple[str, str, str]] = [  # path, area, pattern of requirement ids
 ]
 PATTERN_OF = {area: re.compile(pattern) for _, area, pattern in reversed(AREAS)}
 # Never reached in virtual time or by the suite (a transport for tests), a file that no peer sees (the boot table), text for people,
-# options that a program got wrong, or what a product does when it is told to depart.
+# options that a program got wrong, or what a product does at a fault point that is on.
 LEFT_OUT = re.compile(r"_windows\.cc|sim/mctp/(socket_server|serial_fd|af_mctp|i2c_adapter|i2c_server)\.cc|model/drive/variants\.cc|_socket\.cc|wire/fabrics/nbft\.cc|block_store_file|names?\.cc|wire/.*/(opcodes|status|describe)\.cc|_text|/exports/|loopback\.cc|check_options\.cc|leniency\.cc|behaviour\.cc|misdeeds\.cc")
 # What media, endpoints and devices count for tests and people; no peer sees it.
 STATISTICS = re.compile(r"\+\+.*counters(_\b|\.)")
